@@ -190,7 +190,7 @@ const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind
 
 /** The tests run concurrently, because they mostly wait for machines and processes that start. */
 const clouds = test.concurrent;
-/** A plain run starts the product with one cloud. */
+/** A plain run starts `mcm up` with only one cloud. */
 const thoroughly = test.runIf(isThorough).concurrent;
 
 clouds(

@@ -2,7 +2,7 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** Items are added and deleted between two pages of a listing. */
+/** Items are added and deleted between the requests for two pages. */
 
 const ask = async (transport: Transport, method: string, path: string, body?: string): Promise<string> =>
   (await transport({ method, path, headers: {}, ...(body === undefined ? {} : { body }) })).text();

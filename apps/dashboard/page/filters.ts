@@ -24,7 +24,7 @@ export const sort = signal<Sort>('name');
 
 const words = computed(() => query.value.toLowerCase().split(/\s+/).filter(Boolean));
 
-/** Returns true if the filters show a machine. Each word of the search must be part of a field of the machine. */
+/** Returns true if a machine matches the filters. Each word of the search must be part of a field of the machine. */
 export function matches(row: MachineRow): boolean {
   if (namespace.value !== '' && row.ns !== namespace.value) return false;
   if (levels.value.size > 0 && !levels.value.has(row.level)) return false;

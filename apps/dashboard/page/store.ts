@@ -26,7 +26,7 @@ export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server in milliseconds, updated every five seconds. */
 export const now = signal(Date.now());
 
-/** Each machine has its own signal, so a change draws only one tile. */
+/** Each machine has its own signal, so a change of a machine redraws only one tile. */
 export const machines = new Map<string, Signal<MachineRow>>();
 /** Increases when a machine appears, disappears, or moves to another group. */
 export const structure = signal(0);

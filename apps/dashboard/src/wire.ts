@@ -140,7 +140,7 @@ export interface ControllerRow {
   readonly level: Level;
   /** For a working controller, `why` is empty. */
   readonly why: string;
-  /** What does not happen while the controller is stopped, one sentence for each effect. */
+  /** One sentence for each task that is not done while the controller is stopped. */
   readonly effects: readonly string[];
 }
 
@@ -154,7 +154,9 @@ export interface ClusterRow {
   readonly region: string;
   /** Whether the object that defines the cluster is being deleted. */
   readonly deleting: boolean;
-  /** A sentence about the reason why no replica serves the cluster. Without a reason, the text is empty. */
+  /**
+   * A sentence about the reason why no replica serves the cluster. If a replica serves the cluster, `problem` is empty.
+   */
   readonly problem: string;
   /** Whether the machine objects are in the cluster itself. The dashboard does not read these objects. */
   readonly elsewhere: boolean;

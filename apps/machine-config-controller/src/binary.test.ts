@@ -198,7 +198,7 @@ test('without permission to list machines, pools with machines report verb and r
     }
     const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
     const annotations = { [CurrentConfig]: 'old', [DesiredConfig]: 'old', [State]: 'Done' };
-    // A node without a machine, and a node whose machine could belong to a pool.
+    // The node `plain` has no machine. The machine of the node `born` could belong to a pool.
     for (const [name, labels] of [
       ['plain', role],
       ['born', { ...role, [Labels.MachineName]: 'm' }],

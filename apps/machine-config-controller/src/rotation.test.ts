@@ -68,7 +68,7 @@ test.each(cases)(
       expect(diff.files.filter((path) => !isCertificatePath(path))).toEqual([]);
       const actions = postActions(diff, DEFAULT_POLICY);
       expect([actions.some(({ type }) => type === 'Reboot'), needsDrain(actions, () => false)]).toEqual([false, false]);
-      // Nodes get changes of all rotating fields without a rollout.
+      // Nodes receive changes of all rotating fields without a rollout.
       const rotated = diffConfigs(before.certificates, after.certificates).files;
       expect(rotated).toEqual(expect.arrayContaining([...diff.files]));
       expect(rotated.length).toBeGreaterThan(0);

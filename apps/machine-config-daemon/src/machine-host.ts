@@ -104,7 +104,7 @@ async function isInstalled(program: RunProgram, service: string): Promise<boolea
 
 /**
  * Returns the part of a configuration change that the daemon cannot apply. The image contains the operating system, the
- * kernel and packages, so their change needs new machines.
+ * kernel and packages, so a change of these parts requires new machines.
  */
 function unsupported(diff: ConfigDiff): string | undefined {
   const cannot = [

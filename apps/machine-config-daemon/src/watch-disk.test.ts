@@ -40,7 +40,7 @@ interface Seen {
   readonly clock: VirtualClock;
 }
 
-/** Writes a file until the operating system has reported the change. */
+/** Writes a file repeatedly until the operating system has reported a change. */
 async function change(seen: Seen, path: string): Promise<void> {
   seen.next = Promise.withResolvers<void>();
   await writeFile(path, 'x');

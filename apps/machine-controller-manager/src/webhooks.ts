@@ -25,7 +25,7 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
 
 export interface WebhookSettings {
   readonly host: string;
-  /** For the port 0, no webhooks are served. */
+  /** If the port is 0, the manager serves no webhooks. */
   readonly port: number;
   /** If `certificates` is empty, the manager creates self-signed certificates. */
   readonly certificates: string;

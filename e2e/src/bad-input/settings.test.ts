@@ -6,7 +6,7 @@ import { sampled } from '@mcm/kube/testing';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
-/** Invalid settings of machine controllers. */
+/** Tests invalid settings of machine controllers. */
 
 interface Ended {
   readonly code: number;

@@ -79,7 +79,7 @@ describe.skipIf(!server)('on moto', () => {
           // moto uses only the last of several filters with one name.
           'the list excludes VMs of other clusters',
         ],
-        // A listing of moto has only one page.
+        // moto returns all VMs on one page.
         skipped: ['the list contains the VMs of all pages'],
       },
     );

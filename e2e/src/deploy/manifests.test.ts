@@ -195,7 +195,7 @@ test.runIf(isThere('helm') && isThere('kubectl'))(
     const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
     const made = byName(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
     const files = chosen.map((name) => readFileSync(join(ROOT, `deploy/kustomize/${name}/${name}.yaml`), 'utf8'));
-    // The annotation keeps the CRDs at an uninstallation.
+    // The annotation keeps the CRDs when a user uninstalls the chart.
     for (const [name, object] of made) {
       if (!name.startsWith('CustomResourceDefinition')) continue;
       const { metadata } = object as { metadata: { annotations?: Record<string, string> } };

@@ -9,7 +9,7 @@ const rows = [...text.matchAll(/^\| (\d[\d., ]*)\| (.*)\|$/gm)].map(([, section 
   section: section.trim(),
   rest,
 }));
-/** The sections of the two descriptions with rules for deployments, sets or safety. */
+/** The numbers of the sections that contain rules for deployments, sets or safety. */
 const BEHAVIOUR = ['0.1', '0.2', '0.3', '0.4', '0.5', '1.1', '1.2', '1.3', '1.4', '1.5', '1.6', '1.7', '1.8', '1.9']
   .concat(['1.10', '1.11', '2.1', '2.2', '2.3', '2.4', '2.5', '2.6', '2.7', '2.8', '2.9', '3.1', '3.2', '3.3', '3.4'])
   .concat(['3.5', '3.6', '3.7', '3.8', '4', '5.1', '5.2', '5.3', '5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '5.10'])

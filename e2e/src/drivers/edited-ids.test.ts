@@ -20,7 +20,7 @@ const vms = (fleet: Fleet<FleetCloud>): readonly string[] =>
     .filter(({ kind }) => kind === 'instance')
     .map(({ id }) => id);
 
-/** Except for the local cloud, the provider IDs of cloud controllers differ from the IDs of the driver. */
+/** Except in the local cloud, cloud controllers and the driver write different provider IDs. */
 const CLOUDS: [name: string, provider: Provider, nodeId: RegExp][] = [
   ['aws', aws() as never, /^aws:\/\/\/eu-north-1[a-z]\/i-[0-9a-f]+$/],
   [

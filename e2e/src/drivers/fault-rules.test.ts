@@ -20,10 +20,10 @@ const CLOUDS = {
   gcp: gcp(),
 } as const;
 type Cloud = keyof typeof CLOUDS;
-// Each provider has its own types of specs and credentials, and the tests use neither.
+// Each provider has its own types of specs and credentials, but these tests do not need the types.
 const providerOf = (name: Cloud) => CLOUDS[name] as unknown as FleetProvider<never, never>;
 
-/** For each cloud, the name in fault rules of the request that creates a VM. */
+/** For each cloud, the name by which fault rules select the request that creates a VM. */
 const BIRTH: Readonly<Record<Cloud, string>> = {
   aws: '^RunInstances$',
   azure: '^PUT virtualMachines$',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 
-/** A VM has the tag of the control cluster that created it, and a listing contains this tag (incident 16). */
+/** Each VM has a tag with its control cluster, and list responses include the tag (incident 16). */
 test.each<[name: string, provider: FleetProvider<never, never>]>([
   ['aws', aws() as never],
   ['azure', azure() as never],

@@ -46,7 +46,7 @@ test.each([
 ])(
   'in %s, clusters with the same credentials share the learned rate, and other clusters do not',
   async (cloud, open, other) => {
-    // Each provider has its own types of specs and credentials, and the test uses neither.
+    // Each provider has its own types of specs and credentials, but this test does not need the types.
     const opened = () => open() as unknown as Provider;
     const own = await creationMs(opened(), {}, false);
     expect(await creationMs(opened(), {}, true)).toBeGreaterThan(own + 1_000);

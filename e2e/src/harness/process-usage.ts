@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** On all Linux systems that Node.js supports, the number is 100. */
+/** The clock tick rate is 100 on all Linux systems that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 /** Returns the CPU time of a process (user and system) in milliseconds. */

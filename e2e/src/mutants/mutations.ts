@@ -28,8 +28,7 @@ const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value && 'end' in value;
 
 /**
- * Returns all changes of a source text that are possible: of comparisons, operands of `&&` and `||`, numbers and
- * booleans.
+ * Returns all possible changes of a source text: of comparisons, operands of `&&` and `||`, numbers and booleans.
  */
 export function mutationsOf(source: string): readonly Mutation[] {
   const found: Mutation[] = [];

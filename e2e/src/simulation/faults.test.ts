@@ -63,7 +63,7 @@ const outages: readonly (readonly [Beginning, readonly Caller[]])[] = [
   ['roll', [...CONTROLLERS, 'kubelets']],
   ['scale-down', [...CONTROLLERS, 'kubelets']],
 ];
-// A plain run plays the creation without kubelets, and the rollout with kubelets.
+// A plain run tests the creation without kubelets, and the rollout with kubelets.
 test.each(sampled(outages, 4))(
   'the API server is unreachable for a minute in the middle of a %s for %j',
   async (beginning, callers) => {

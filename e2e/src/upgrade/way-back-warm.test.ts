@@ -59,7 +59,7 @@ const WARM_MACHINES: Readonly<Record<string, Feature>> = {
     during: (world) => world.clock.advance(HOUR),
     replicas: REPLICAS + 1,
     replaced: 1,
-    // mcm has created a warm machine for the used one, and the original creates its VM.
+    // mcm has created a new warm machine in place of the used one, and the original creates the VM of the new machine.
     creates: 2,
     warm: WARM,
     replacedLater: 1,

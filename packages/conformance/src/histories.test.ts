@@ -34,7 +34,7 @@ test('the driver of the example passes all random histories, and one seed always
 
 let tokens = 0;
 
-/** Each request of a creation gets another token, so the cloud does not recognize a repeated request. */
+/** Each create request contains a new token, so the cloud does not recognize a repeated request. */
 const withFreshTokens = (context: DriverContext): DriverContext => ({
   ...context,
   connect: (origin) => {

@@ -269,7 +269,7 @@ export class ArmEndpoint implements Emulator {
   }
 }
 
-/** Returns the state of a VM in listings. */
+/** Returns the VM state that list responses contain. */
 const stateOf = (state: string, power: string | undefined): string =>
   power === undefined || power === 'running' || state === 'Deleting' ? state : power;
 

@@ -45,7 +45,7 @@ export class Resources {
   readonly #all: Kept<ArmResource>;
   readonly #operations: Kept<ArmOperation>;
   readonly #power: Power;
-  /** Deleted resources that Resource Graph still shows, each with the time until which it is shown. */
+  /** Deleted resources that Resource Graph still shows, each with the time at which it disappears. */
   readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
   #number = 0;
 

@@ -36,8 +36,8 @@ export interface SeenRequest {
 const REMEMBERED_MS = 3_600_000;
 
 /**
- * Emulates the parts of EC2 (Query API) and STS that the driver uses. Two launches with the same client token are one
- * launch.
+ * Emulates the parts of EC2 (Query API) and STS that the driver uses. A second launch request with the same client
+ * token launches no further instance.
  */
 export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;

@@ -40,7 +40,7 @@ export interface CloudInstance {
   image?: string;
   privateIp?: string;
   userData?: string;
-  /** The parameters of the launch, which a later launch with the same client token must have too. */
+  /** The launch parameters. A later launch with the same client token must have equal parameters. */
   fingerprint?: string;
   bootMs?: number | undefined;
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
@@ -63,7 +63,7 @@ export interface CloudImage {
   readonly rootDeviceName?: string | null;
 }
 
-/** A rule of a script for tests. */
+/** A fault that a test defines for some requests. */
 export interface ScriptRule {
   readonly action: string;
   /** Limits the rule to DescribeInstances requests with IDs, or to requests with filters. */

@@ -13,7 +13,7 @@ export interface Ec2EndpointOptions {
   readonly launch?: LaunchAnswer;
   readonly pageSize?: number | undefined;
   readonly dnsRegion?: string;
-  /** Whether the token of the second page is the token of the first page, as a fault. */
+  /** Whether each later page repeats the token of its request as the next token, as a fault. */
   readonly repeatToken?: boolean;
   readonly script?: readonly ScriptRule[];
   readonly cancelCaller?: () => void;

@@ -1,4 +1,4 @@
-/** The emulator does not support the filter of a list request. */
+/** The error for a list request with a filter that the emulator does not support. */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }

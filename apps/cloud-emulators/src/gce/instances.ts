@@ -20,7 +20,7 @@ export class Instances {
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
-  /** Deleted instances that listings still show, each with the time until which it is shown. */
+  /** Deleted instances that list responses still contain, each with the time at which it disappears. */
   readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 

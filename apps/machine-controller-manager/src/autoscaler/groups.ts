@@ -5,7 +5,7 @@ import { createInformer, errorText, type InformerRuntime, type KubeClient, type 
 /** The clients and other objects that the node groups need. */
 export interface NodeGroupContext {
   readonly control: KubeClient;
-  /** The client of the cluster with the nodes. Without a target cluster, the value is undefined. */
+  /** The client of the cluster with the nodes. Without a target cluster, `target` is undefined. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;

@@ -17,7 +17,7 @@ import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 /** The address and the certificates of the gRPC server for the cluster autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** For the port 0, the protocol is not served. */
+  /** If the port is 0, the manager does not serve the protocol. */
   readonly port: number;
   readonly certificates: string;
 }
@@ -75,7 +75,7 @@ class RenewedServer {
 /**
  * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica
  * serves the protocol, because the autoscaler may connect to any replica. A request that changes the size of a group
- * writes one object, under the condition that the object is unchanged.
+ * writes one object, and the write fails if the object has changed.
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,

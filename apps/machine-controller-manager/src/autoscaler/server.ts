@@ -20,7 +20,7 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** For the value 0, the operating system selects a free port. */
+  /** If the port is 0, the operating system selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
   /** Returns true if all caches contain their first lists. */

@@ -136,7 +136,7 @@ export async function connect(
   const found = inFleet === undefined ? undefined : await memberConfig(control.client, inFleet, home);
   const ofMember = found === undefined ? undefined : openCluster(found.config, command);
   const target = ofMember ?? (own ? control : await to([targetKubeconfig]));
-  // Without a seed, the machine objects and the nodes are in the cluster of the member.
+  // If the fleet has no seed, the machine objects and the nodes are in the cluster of the member.
   const objects = found?.inSeed === false ? target : control;
   const reported = new Set<string>();
   const malformed = (sentence: string): void => {

@@ -17,7 +17,7 @@ const SHARE = 10;
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /** Returns the part of the model that is compared. */
+  /** Returns the part of the model that causes new output when it changes. */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
@@ -39,7 +39,7 @@ export async function reportOrFollow<T extends object>(
   for (const line of formatted(flags.output, await report.read(), drawn)) say(line);
 }
 
-/** Returns the result of a promise. */
+/** Returns the result of a promise, and rejects if the signal is aborted first. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -72,7 +72,7 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // The command ends only if the first read fails.
+      // After the first successful read, a failed read does not end the command.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

@@ -8,7 +8,7 @@ import { poolLines, statusLines } from './pools.ts';
 
 const NAME = 'machine-config-controller';
 
-/** Creates Leases of the machine-config-controller: namespace, and seconds since the last renewal. */
+/** Creates Leases of the machine-config-controller, each from a namespace and the seconds since the last renewal. */
 async function setUp(...held: readonly (readonly [string, number])[]) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });

@@ -105,12 +105,16 @@ async function selected(
   return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/** Returns one line for each pool. With `wide`, each node that has not reached the target gets a line too. */
+/**
+ * Returns one line for each pool. If `wide` is true, the result also contains a line for each node that has not reached
+ * the target.
+ */
 export function statusLines(pools: readonly PoolReport[], wide = false, now: Date = realClock.now()): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
   const stopped = controllerLines(pools[0]?.controllers ?? [], now);
   const head = stopped.length === 0 ? [] : [...stopped, ''];
-  // The name of the target is long. In a narrow terminal, only this last cell continues on the next line.
+  // The last cell contains the long name of the target, so in a narrow terminal, only this cell continues on the next
+  // line.
   const lines = columns([
     ['POOL', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE', 'TARGET'],
     ...pools.map((pool) => [

@@ -84,7 +84,7 @@ export const reportPools = (text: string | undefined, flags: PoolsFlags, telling
     return reportOrFollow(telling, flags, {
       read,
       text: (pools, wide) => statusLines(pools, wide),
-      // The text contains the time since a controller stopped.
+      // The printed time since a controller stopped changes at each read, so the comparison ignores durations.
       watched: (pools) => withoutDurations(isText ? statusLines(pools, flags.output === 'wide') : pools),
     });
   });
@@ -115,7 +115,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** Returns the changes on the nodes of a cluster that would follow if a user applied the files. */
+/** Returns the changes that the nodes of a cluster would get if a user applied the files. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

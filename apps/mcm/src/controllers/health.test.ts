@@ -33,7 +33,7 @@ const writtenBy = (changedAgo: number): object => ({
     { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(0).toISOString() },
   ],
 });
-/** The writes of a deployment that was scaled: an API server stores no time for a write of the scale. */
+/** The managed fields of a scaled deployment. The API server stores no time for a write to the scale subresource. */
 const scaled = (changedAgo: number, statusAgo: number): object => ({
   managedFields: [
     { manager: 'kubectl', operation: 'Update', subresource: 'scale' },

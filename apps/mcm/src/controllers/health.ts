@@ -53,7 +53,7 @@ export interface ControllerHealth {
   readonly holder?: string;
   /** For the state `acts`, `reason` is empty. */
   readonly reason: string;
-  /** What does not happen while the controller is stopped. */
+  /** The tasks that are not done while the controller is stopped. */
   readonly effects: readonly string[];
   /** For the state `behind`, the names of the MachineDeployments whose changes are not processed. */
   readonly unprocessed: readonly string[];
@@ -95,7 +95,10 @@ interface ManagedWrite {
   readonly time?: unknown;
 }
 
-/** Returns the time of the last write with a time. If no write has a time, the result is undefined. */
+/**
+ * Returns the time of the last write for which the API server stored a time. If no write has a time, the result is
+ * undefined.
+ */
 function latestOf(writes: readonly ManagedWrite[]): number | undefined {
   const times = writes.map(({ time }) => (typeof time === 'string' ? Date.parse(time) : Number.NaN));
   const known = times.filter((time) => !Number.isNaN(time));
@@ -113,8 +116,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   );
   const latest = latestOf(writes.filter(({ subresource }) => subresource === undefined || subresource === ''));
   if (latest === undefined) return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
-  // The API server stores no time for a write of the scale, such as "kubectl scale". A scale without a time is the
-  // unprocessed change if the manager wrote the status after all other writes.
+  // The API server stores no time for a write of the scale, such as "kubectl scale". If the manager wrote the status
+  // after all other writes, the unprocessed change is the scaling, which has no time.
   const wasScaled = writes.some(({ subresource, time }) => subresource === 'scale' && time === undefined);
   const status = latestOf(writes.filter(({ subresource }) => subresource === 'status'));
   return wasScaled && status !== undefined && latest <= status ? undefined : new Date(latest);

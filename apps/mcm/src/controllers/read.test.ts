@@ -7,7 +7,7 @@ import { readControllers } from './read.ts';
 const NAMESPACE = 'default';
 const NAME = 'machine-controller-manager';
 
-/** Creates a Lease that its holder renewed before the given number of seconds. */
+/** Creates a Lease whose last renewal was the given number of seconds ago. */
 async function setUp(secondsAgo: number) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });

@@ -2,7 +2,7 @@ import { type Clock, type KubeClient, KubeError } from '@mcm/kube';
 import type { ControllerHealth } from './health.ts';
 
 const ANSWER_MS = 5_000;
-/** After a slower response of the API server, holders get time to renew their Leases. */
+/** If a response of the API server takes longer, the holders get additional time to renew their Leases. */
 const LATE_MS = 1_000;
 
 interface ServerProofOptions {

@@ -137,7 +137,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** An API server that refuses a read is available. */
+  /** If the API server refuses a read, the server is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

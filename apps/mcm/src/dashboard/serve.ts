@@ -60,7 +60,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** Two messages have at least this interval, so a burst of changes becomes one message. */
+/** Between two messages, the server waits at least this time, so a burst of changes becomes one message. */
 const GAP_MS = 200;
 /** At this interval, the dashboard checks which objects wait for too long. */
 const TICK_MS = 5_000;

@@ -23,7 +23,7 @@ interface Remote {
 }
 
 export interface DashboardOptions {
-  /** For the port 0, the operating system selects a free port. */
+  /** If the port is 0, the operating system selects a free port. */
   readonly port: number;
   /** If `remote` is undefined, only this computer can reach the server. */
   readonly remote?: Remote | undefined;

@@ -56,7 +56,10 @@ function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['stat
   return metadata.annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 'drained' : 'live';
 }
 
-/** Returns true if the holder of a cluster's Lease is a run of the process. */
+/**
+ * Returns true if the holder of a cluster's Lease is the process. The name of a holder consists of the process identity
+ * and a run number.
+ */
 const isRunOf = (identity: string, holder: string): boolean => identity !== '' && holder.startsWith(`${identity}.`);
 
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>

@@ -27,7 +27,7 @@ export type JournalFlags = AskFlags &
   };
 
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
-/** With --watch, the interval of requests, and the number of records in a response. */
+/** With --watch, the interval between requests, and the number of records in each response. */
 const WATCH = { gapMs: 2_000, limit: '500' };
 
 /** Runs the command `mcm journal`. */

@@ -44,7 +44,7 @@ export interface FleetMember extends MemberObjects {
   readonly problem: string;
 }
 
-/** The kinds that a command reads. Each step contains the kinds of the steps before. */
+/** The kinds that a command reads. Each depth includes the kinds of the depths before it. */
 type Depth = 'leases' | 'machines' | 'rollouts';
 
 export interface MemberQuery {

@@ -12,9 +12,9 @@ import { profileConfig } from './kubeconfig.ts';
 import { openCluster } from './open.ts';
 import { profilesWith } from './source-objects.ts';
 
-/** The clusters of ClusterProfiles that a command reads at the same time. */
+/** The maximum number of clusters that a command reads at the same time. */
 const AT_ONCE = 20;
-/** The time for all requests to one cluster. A cluster without an answer delays a command by at most this time. */
+/** The time for all requests to one cluster. A cluster that does not respond delays a command by at most this time. */
 const TIME_LIMIT_MS = 5_000;
 
 /** A client of the cluster of a ClusterProfile, and the namespace of the machine objects. */

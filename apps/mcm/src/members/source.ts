@@ -40,8 +40,8 @@ export async function reportedSource(
 }
 
 /**
- * Returns the source of the clusters: the flag and the labels in the peer Leases. `selector` replaces the labels. For
- * replicas of older versions, the source is the namespaces.
+ * Returns the source of the clusters: the flag and the labels in the peer Leases. If `selector` is set, it replaces the
+ * labels in the peer Leases. For replicas of older versions, the source is the namespaces.
  * @throws UserError if the clusters are files in the pods of the replicas
  */
 export async function readSource(

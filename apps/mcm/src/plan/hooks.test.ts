@@ -135,7 +135,8 @@ test('a plan lists the hooks of new machines and of deleted machines, each from 
     atMost: '2m0s',
     afterTimeout: 'Continue',
   });
-  // Each of both machines needs 3 minutes to join and 2 minutes to vanish, and 33 minutes for its hooks.
+  // Each of the two replacements takes 3 minutes for the join, 2 minutes for the deletion, and up to 33 minutes for
+  // hooks.
   expect([rolled.lasts, rolled.longest]).toEqual(['10m0s', '1h16m0s']);
   expect(takes(rolled)).toContain('takes  about 10m0s, at most 1h16m0s with all waits for hooks; at least');
   expect(planLines([rolled], false)).toContain('Hooks:');

@@ -45,7 +45,8 @@ const classOf = ({ spec }: Machine, classes: Classes): MachineClass | undefined 
 
 function stagesOf(machine: Machine, part: Part): readonly HookStage[] {
   const [first, last] = STAGES[part];
-  // A VM exists already, or a drain has no Node.
+  // The first stage is over if the VM of a new machine already exists. A deleted machine whose VM does not run needs no
+  // drain.
   const isPast = part === 'new' ? machine.spec.providerID : powerOf(machine);
   return [...(first && !isPast ? [first] : []), ...(last ? [last] : [])];
 }

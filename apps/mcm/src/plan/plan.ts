@@ -63,8 +63,8 @@ export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMa
 const MOST_DRAINS = 20;
 
 /**
- * Computes the plan of a deployment in two passes. The second pass runs only if a drain needs another time than the
- * first pass assumed.
+ * Computes the plan of a deployment in two passes. The second pass runs only if a drain takes longer or shorter than
+ * the first pass assumed.
  */
 export async function planDeployment(
   source: PlanSource,
@@ -86,7 +86,7 @@ export async function planDeployment(
   const unseen = disrupted.length - (seen === null ? 0 : looked.length);
   const durations = asAssumed ? assumed : known;
   const { hooks, lines } = hooksOfPlan(source, simulation, deletingOf(source), durations.join, now);
-  // A plan that is incomplete without the waits has no duration that hooks could extend.
+  // If the plan is incomplete even without hooks, it has no duration to which mcm could add the waits for hooks.
   const longest =
     hooks.length > 0 && simulation.complete
       ? longestOf(simulated(source, withHooks(durations, source, now), now))

@@ -129,8 +129,8 @@ interface FollowOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;
   /**
-   * With `follow`, the maximum duration of the command in milliseconds. For the value 0, the duration of the command is
-   * not limited.
+   * With `follow`, the maximum duration of the command in milliseconds. If the value is 0, the duration of the command
+   * is not limited.
    */
   readonly timeoutMs?: number;
 }

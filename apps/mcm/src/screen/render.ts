@@ -175,7 +175,7 @@ function machineLines(view: ScreenView, room: number): string[] {
   const { machines } = fleet;
   if (room < 2 || machines.length === 0) return [];
   const ordered = [...machines.filter((m) => m.phase !== 'Running'), ...machines.filter((m) => m.phase === 'Running')];
-  // Each machine needs at least one line, so further machines do not change the widths.
+  // Each machine needs at least one line, so only the first `room` machines determine the column widths.
   const candidates = ordered.slice(0, room);
   const name = widthOf(
     30,

@@ -33,7 +33,7 @@ const API_FAULTS: readonly RequestOutcome[] = [
   status(500, 'InternalError'),
 ];
 
-/** Draws the faults of requests to the API server and to the cloud. */
+/** Randomly selects faults for requests to the API server and to the cloud. */
 export class Faults {
   readonly #dice: Random;
   readonly #clock: Clock;

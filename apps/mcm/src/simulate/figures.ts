@@ -18,7 +18,7 @@ export class Measurements {
   readonly #appeared = new Map<string, number>();
   readonly #readyMs = new Map<string, number>();
   readonly #machines = new Map<string, Machine>();
-  /** The number of machines that each deployment must have, since the deployment was last complete. */
+  /** For each deployment that was complete, the number of machines that should be available. */
   readonly #floors = new Map<string, number>();
   #neverReady = 0;
   #maxUnavailable = 0;

@@ -88,7 +88,7 @@ export class SimulatedFleet {
       reducedAt: (uid) => watch.reducedAt(uid),
       totalOf: (uid) => watch.totalOf(uid),
       recordedAt: (uid) => watch.recordedAt(uid),
-      // A lost answer can repeat a name, and the verification of names needs a record of each lost answer.
+      // After a lost response, the manager may reuse a machine name, and this fleet keeps no record of lost responses.
       repeatsUnread: () => true,
       limit: replacementLimit(options),
       patienceMs: settings.machines.defaults.creationTimeoutMs,

@@ -127,7 +127,7 @@ export class History {
     );
   }
 
-  /** @param play Plays the acts of the scenario. */
+  /** @param play Runs the actions of the scenario. */
   async run(play: (history: History) => Promise<void>): Promise<void> {
     const { fleet } = this;
     await this.#waited(

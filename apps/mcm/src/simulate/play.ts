@@ -7,7 +7,7 @@ export interface PlayOptions extends HistoryOptions {
   readonly scenario: ScenarioName;
 }
 
-/** Equal options of a history always have an equal result. */
+/** Histories with equal options always have equal results. */
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
@@ -16,7 +16,7 @@ export interface HistoryResult {
   readonly story: string;
 }
 
-/** Plays one history in a new cloud. */
+/** Runs one history in a new cloud. */
 export async function playHistory(options: PlayOptions): Promise<HistoryResult> {
   const cloud = await options.openCloud(options.seed);
   const fleet = await SimulatedFleet.start({ ...options, cloud });

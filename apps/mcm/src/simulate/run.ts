@@ -62,7 +62,7 @@ const openerOf = async ({ provider, joinTime }: SimulateFlags): Promise<OpenClou
   return provider === 'local' ? openLocal(joinMs) : openThirdParty(provider, process.cwd(), joinMs);
 };
 
-/** Plays histories until all are complete. */
+/** Runs histories until all are complete. */
 async function playAll(
   options: Omit<PlayOptions, 'seed'>,
   { first, count }: { readonly first: number; readonly count: number },

@@ -6,7 +6,7 @@ import { version } from '../command/version.ts';
 
 const MANAGER = { ...managerFlags, 'feature-gates': featureGatesFlag(MANAGER_FEATURES) };
 const MACHINES = { ...machineFlags, 'feature-gates': featureGatesFlag(MACHINE_FEATURES) };
-/** Flags of features that need a network or another process, so the simulation does not run them. */
+/** Flags of features that the simulation does not run, because they need a network or another process. */
 const NOT_SIMULATED = /^(webhook-|autoscaler-(port|cert)|fleet-|hook-webhooks|journal)/;
 
 export interface ControllerSettings {

@@ -23,7 +23,7 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** Two reads of a changed fleet have at least this interval. */
+/** Between two reads of a changed fleet, the command waits at least this time. */
 const GAP_MS = 1_000;
 /** At this interval, the controllers are assessed, because no event occurs if a controller stops. */
 const LOOK_MS = 2_000;

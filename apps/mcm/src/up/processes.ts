@@ -29,7 +29,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 const MAX_CRASHES = 3;
-/** Two reports of dropped log lines have at least this interval. */
+/** Between two reports of dropped log lines, at least this time passes. */
 const TROUBLE_PERIOD_MS = 60_000;
 
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
@@ -195,7 +195,7 @@ export class Program {
 /** The start of the message that Node.js prints when it aborts, for example without free memory. */
 const ABORT = 'FATAL ERROR';
 
-/** Returns the last error in the output of a program, after another line of output. */
+/** Returns the newest error of a program after its output `line`: the error in this line, or the earlier error. */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }

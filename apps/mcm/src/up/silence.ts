@@ -78,7 +78,7 @@ export class Silence {
     this.#asking = asking;
     const answered = await ask(program.address, asking.signal).then(
       () => true,
-      () => false, // The connection or the request has ended.
+      () => false, // The connection failed, or the request was aborted.
     );
     this.#asking = undefined;
     if (answered) this.#answeredAt = clock.now();

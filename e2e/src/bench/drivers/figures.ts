@@ -106,7 +106,7 @@ const OTHERS = [
 ] as const;
 
 /**
- * Counts the listings of an idle fleet between two searches for orphans.
+ * Counts the list calls of an idle fleet between two searches for orphans.
  * @param elsewhere The number of machines on the other clouds.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {

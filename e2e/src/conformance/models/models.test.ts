@@ -33,7 +33,7 @@ const recording =
   };
 
 /**
- * Makes all calls of a driver for machines: creations, reads, listings over several pages, errors of the class, and
+ * Makes all calls of a driver for machines: creations, reads, list calls with several pages, errors of the class, and
  * deletions.
  */
 async function live(stage: Stage<never, never>): Promise<void> {

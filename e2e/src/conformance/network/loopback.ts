@@ -17,7 +17,7 @@ export interface Loopback {
 
 const KEY_ID = 'key-id-of-the-test';
 const KEY = 'key/of+the-test';
-/** A listing must have several pages, so the pages are small. */
+/** The pages are small, because a list call of the test must read several pages. */
 const pageSize = 5;
 
 async function onPort(transport: Transport): Promise<{ origin: string; close: () => Promise<void> }> {

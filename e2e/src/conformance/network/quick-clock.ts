@@ -1,7 +1,7 @@
 import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
 const STEP_MS = 500;
-/** A turn takes at least this real time. */
+/** Each step of the clock takes at least this real time in milliseconds. */
 const TURN_MS = 1;
 
 /** A clock that runs in real time while requests to the cloud are pending. */

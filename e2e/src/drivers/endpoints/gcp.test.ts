@@ -178,7 +178,7 @@ describe('endpoints', () => {
 describe('tokens', () => {
   const STS = 'POST /v1/token';
   const IMPERSONATION = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p:generateAccessToken';
-  /** Returns the responses of STS, of the impersonation and of Compute Engine to a listing. */
+  /** Returns the responses of STS, the impersonation service and Compute Engine for a list call. */
   const cloudOf = (livesS: number) => {
     let [given, played] = [0, 0];
     const sts = failing(STS, () => reply(200, { access_token: `own-${++given}`, expires_in: livesS }));

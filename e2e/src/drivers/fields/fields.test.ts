@@ -49,7 +49,10 @@ function describeFields<Spec, Credentials>(
     return known;
   };
 
-  /** Resolves with the requests with two different values of a field, from the first sample that contains the field. */
+  /**
+   * Resolves with the requests for two different values of a field. The values are set in the first sample that
+   * contains the field.
+   */
   const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
     const refusals: string[] = [];
     for (const { spec, path, value } of all.filter((each) => each.field === field)) {

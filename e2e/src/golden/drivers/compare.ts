@@ -6,7 +6,7 @@ export interface Line {
   readonly optional?: boolean | undefined;
 }
 
-/** Removes repetitions of requests, because the two drivers may repeat a request differently often. */
+/** Removes repetitions of requests, because one driver may repeat a request more often than the other. */
 export const collapse = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
 
@@ -44,7 +44,7 @@ export function ruledTextDiffers(result: ExpectedResult, said: string): string |
   return cloudWordsDiffer(result, said);
 }
 
-/** Matches the first words of Go's JSON decoder. The parser of mcm has other words. */
+/** Matches the first words of Go's JSON decoder. The error texts of mcm's parser have other words. */
 const DECODER = /json: |unexpected end of JSON input|invalid character /;
 const FIELD = /Go struct field \w+\.(\S+) of type /;
 

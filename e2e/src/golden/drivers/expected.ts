@@ -14,7 +14,7 @@ export type ExpectedResult = RecordedResult & {
 /** What this driver must do in a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /** With `whole`, the driver sends exactly the expected requests. */
+  /** If `extent` is `whole`, the driver must send exactly the expected requests. */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
   readonly metrics: RecordedCall['metrics'];
@@ -101,7 +101,7 @@ export const failsWith = (
     ...expected.result,
     response: null,
     errorCode: code,
-    // The whole text in a rule includes the text of the cloud.
+    // If the rule has a pattern for the whole error text, the text of the cloud needs no separate check.
     ...withoutUndefined({ cloudError: change.textMatches ? null : undefined }),
     ...change,
   },

@@ -8,7 +8,7 @@ import type { PlayCase } from './run-set.ts';
 import { scriptedRules } from './scripted.ts';
 import { caseOf } from './testing.ts';
 
-/** Rules that no recording needs. */
+/** Tests rules for situations that no recording contains. */
 
 const DOWN = 'a failure of the token host gets the code Unavailable';
 const DELETION = 'lookup/027';

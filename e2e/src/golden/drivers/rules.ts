@@ -47,8 +47,8 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
 });
 
 /**
- * Returns the rule for a call that exceeds its deadline. The text of the original contains the cause, and the text of
- * mcm contains the time.
+ * Returns the rule for a call that exceeds its deadline. The error text of the original contains the cause, and the
+ * error text of mcm contains the duration.
  */
 export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => number | undefined): Rule => ({
   row,

@@ -39,8 +39,8 @@ export class Fences {
   }
 
   /**
-   * Wraps the transport to an API server, and observes the Leases. In the seed, the namespace of a Lease is its cluster.
-   * Without a seed, the server is the cluster.
+   * Wraps the transport to an API server, and observes the Leases. In a seed, the namespace of a Lease identifies the
+   * cluster. Without a seed, each API server belongs to one cluster.
    */
   sees(transport: Transport, cluster?: string): Transport {
     return async (request) => {
@@ -54,7 +54,7 @@ export class Fences {
 
   #note({ metadata: { name, namespace }, spec }: LeaseBody, cluster = namespace): void {
     const key = `${cluster}/${name}`;
-    // In the holder, the identity of a process is followed by the number of its run.
+    // The holder consists of the process identity and a run number, which is removed here.
     const holder = (spec?.holderIdentity ?? '').replace(/\.\d+$/, '');
     const before = this.#holders.get(key) ?? '';
     if (holder !== before) this.#reporter.note('state', `lease ${key}: ${before} → ${holder}`);

@@ -266,7 +266,7 @@ export class FleetWorld {
     const wanted = this.wishes.get(cluster);
     if (wanted === undefined) return;
     Object.assign(wanted, wish);
-    // A hibernated cluster needs the time of a start until it is served again.
+    // To serve a hibernated cluster again, a replica needs as much time as for a start.
     if (this.#parts.hibernateMs !== undefined) this.served.processesChanged();
     this.reporter.note('act', `the user of cluster ${cluster} requests ${JSON.stringify(wanted)}`);
     const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };

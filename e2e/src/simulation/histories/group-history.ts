@@ -182,7 +182,9 @@ class GroupHistory {
     if (removal) this.#start(this.#request(removal));
   }
 
-  /** Two equal requests are in progress, or two requests of different machines. */
+  /**
+   * Sends a second removal request while the first one is in progress: for the same machine, or for another machine.
+   */
   async #removeTwice(): Promise<void> {
     const removal = await this.#choose();
     if (!removal) return;

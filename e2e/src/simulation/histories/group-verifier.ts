@@ -14,9 +14,9 @@ export interface Increase {
 
 /**
  * Verifies each change of the replicas, which only the port of the autoscaler makes:
- * - An increase equals one request, and each request causes at most one increase.
- * - A reduction has the names of the removed machines in the same write. The autoscaler has requested the removal of
- *   each name, and no name is in two writes.
+ * - Each increase of the replicas matches one request, and each request causes at most one increase.
+ * - Each write that reduces the replicas also contains the names of the removed machines. The autoscaler has requested
+ *   the removal of each named machine, and no two writes contain the same name.
  * - The manager restores the replicas only together with the refusal of a removal.
  */
 export class GroupVerifier {
@@ -108,7 +108,7 @@ export class GroupVerifier {
     }
   }
 
-  /** A refusal returns the replicas and the machines of a scale-in. */
+  /** If the manager refuses a scale-in, it restores the replicas and keeps the named machines. */
   #refused(old: MachineDeployment, object: MachineDeployment): boolean {
     const text = scaleInOf(old);
     const results = object.metadata.annotations?.[Annotations.ScaleInResults] ?? '';

@@ -143,7 +143,7 @@ const MORE_FLEETS = [
 
 export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
-/** A fleet with random actions, which its seed determines. */
+/** A fleet with random actions that the seed determines. */
 export class RandomHistory {
   readonly #world: World;
   readonly #seed: number;

@@ -10,7 +10,7 @@ interface Wish {
 }
 
 const MAX_BACKUPS = 3;
-/** By these numbers, a restore increases the revision, as the how-to recommends. */
+/** A restore increases the revision by one of these numbers, as the how-to recommends. */
 const BUMPS = [0, 0, 1_000_000] as const;
 const RESTART_AFTER_MS = 1_000;
 const RESTART_MS = 5_000;
@@ -78,7 +78,7 @@ export class Restores {
       };
       await classes.patch(metadata.name, { type: 'merge', body: { metadata: { annotations } } });
     }
-    // The Nodes of released VMs have labels of mcm, so this call deletes them too.
+    // The Nodes of released VMs have labels of mcm, so this call also deletes these Nodes.
     await deleteNodesOfLostVms(this.#world, () => true);
   }
 

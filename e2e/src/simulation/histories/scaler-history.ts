@@ -54,12 +54,13 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler selects the machines to delete by ${form}`);
-    // Until the replicas are lower, the names have no effect. If the autoscaler writes the names first, its previous
-    // change must already be complete.
+    // Until the autoscaler reduces the replicas, the names have no effect. If the autoscaler writes the names first,
+    // its previous change must already be complete.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // Two objects contain the priority and the replicas.
+    // With `priority`, the autoscaler needs separate writes, because a Machine contains the priority and the deployment
+    // the replicas.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,

@@ -137,7 +137,7 @@ export class MachineVerifier {
     const wasReady = until !== Number.POSITIVE_INFINITY;
     if (ready && !wasReady) this.#unready.set(name, { since, until: this.#now() });
     if (ready || !wasReady) return;
-    // The timeout starts at the time in the condition.
+    // The health timeout starts at the last transition time of the condition.
     const changedAt = millis(condition?.lastTransitionTime) || this.#now();
     this.#unready.set(name, { since: Math.min(changedAt, this.#now()), until: Number.POSITIVE_INFINITY });
   }

@@ -77,7 +77,8 @@ export class VolumeVerifier {
       const dueAt = new Date(known?.metadata.deletionTimestamp ?? Number.NaN).getTime();
       return known?.metadata.uid === pod.metadata.uid && this.#now() < dueAt + COUNTED_MS;
     }
-    // If a pod stopped counting before its end, it counts again when the controller notices its end.
+    // If the volumes of a pod stopped counting before the pod ended, they count again when the controller notices the
+    // end.
     if (goneAt > countsUntil && this.#now() - goneAt <= lagMs()) return false;
     return volumes.some((volume) => this.#attachments(volume, pod.spec.nodeName ?? '').length > 0);
   }

@@ -49,10 +49,10 @@ class BudgetFeature implements Feature {
   }
 
   async calm(): Promise<void> {
-    // The fleet has removed the faults of the cloud.
+    // The fleet itself removes the faults of the cloud, so this method does nothing.
   }
 
-  /** A call is throttled. After the time to recover, many calls must not wait. */
+  /** Throttles a call. After the recovery time, many calls must not wait. */
   async verifyTimely(wish: FeatureWish): Promise<void> {
     const world = this.#world;
     this.#throttle('instances.create', 5, 1);

@@ -71,7 +71,7 @@ class CanaryFeature implements Feature {
 
   async act(dice: Dice, wish: FeatureWish): Promise<void> {
     const choice = dice.number(5);
-    // The rollout needs more machines than the canary alone.
+    // After the canary, the rollout must have further machines to replace.
     if (wish.replicas < REPLICAS) await this.#scale(wish, REPLICAS + dice.number(2));
     if (choice === 0) return this.#heal();
     this.#isBroken = choice > 1;

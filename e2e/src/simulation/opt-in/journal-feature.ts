@@ -19,7 +19,7 @@ import type { Feature, OptIn } from './feature.ts';
 /** Small limits, so that each history reaches them. */
 const LIMITS = { perObject: 6, total: 48 } as const;
 
-/** The maximum time in which the page of the journal responds. */
+/** The maximum response time of the journal page. */
 const READ_MS = 60_000;
 
 const CLOUD_TOKEN = 'cloud-token-5e71';
@@ -74,7 +74,7 @@ class JournalFeature implements Feature {
   }
 
   async calm(): Promise<void> {
-    // The fleet has removed the faults of the cloud.
+    // The fleet itself removes the faults of the cloud, so this method does nothing.
   }
 
   async verifyTimely(): Promise<void> {

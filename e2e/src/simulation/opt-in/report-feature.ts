@@ -96,7 +96,7 @@ class ReportFeature implements Feature {
   }
 
   async calm(): Promise<void> {
-    // The faults of this feature end without an action.
+    // The faults of this feature end by themselves, so this method does nothing.
   }
 
   /** Deletes a machine, as a user does. */

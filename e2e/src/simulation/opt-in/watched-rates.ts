@@ -79,7 +79,7 @@ export class WatchedRates extends AccountRates {
     const { violate, onVerified } = this.#o;
     const now = this.#now();
     const lane = LANES[call.rank];
-    // The process learns of a throttled response at the end of its instant.
+    // The process handles a throttled response only at the end of the virtual instant in which the response arrives.
     if (now < this.#closedUntil && now > this.#throttledAt)
       violate(`a call of lane ${lane} is sent ${this.#closedUntil - now} ms before the end of Retry-After`);
     const isRecovered = call.since >= Math.max(this.#throttledAt, this.#closedUntil) + BOUNDS.rateRecovered.ms;

@@ -147,7 +147,8 @@ async function swarm(): Promise<void> {
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }
 
-// The code of a history runs only a few times.
+// The code of a history runs too rarely for the optimizing compilers of V8, so V8 compiles the code with Sparkplug at
+// once.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) print(HELP);

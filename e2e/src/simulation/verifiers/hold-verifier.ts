@@ -17,12 +17,12 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 
 /**
  * Reports what a rollout changes although it must wait. These rules apply:
- * - Only if the user scales, the size of a set changes.
+ * - The size of a set changes only if the user scales the deployment.
  * - A set creates and deletes machines only to reach its size, or to replace failed machines.
  * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
  *   a deletion.
- * - If the node of a machine postpones the rollout, only the user, a scale-in, or the end of the phase Running deletes
- *   the machine.
+ * - If its node postpones the rollout, a machine is deleted only by the user, in a scale-in, or after the phase
+ *   Running.
  */
 export class HoldVerifier {
   readonly #world: World;

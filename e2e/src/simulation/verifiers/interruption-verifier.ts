@@ -18,9 +18,10 @@ const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']
 
 /**
  * Reports wrong reactions to interruptions. These rules apply:
- * - If a Machine records an interruption, the cloud has announced it for its VM, and its kind requires a replacement.
+ * - If a Machine records an interruption, the cloud has announced this interruption of the VM, and the kind of
+ *   interruption requires a replacement.
  * - Without faults, a machine is deleted a few seconds after the notice, and another machine replaces it. mcm deletes
- *   its VM before the cloud terminates it.
+ *   the interrupted VM before the cloud terminates the VM.
  * - At the end, no Machine records an interruption, and the queue of the cloud is empty.
  */
 export class InterruptionVerifier {

@@ -36,7 +36,7 @@ export class RestoreVerifier {
     const { items } = await world.admin.resource(nodes).list();
     const node = items.find(({ metadata }) => metadata.name === vm.name);
     const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    // A Machine with the name of the VM has adopted it, so mcm may delete both.
+    // A Machine with the name of the VM has adopted the VM, so mcm may delete the Machine and the VM.
     const hasMachine = (await world.machines()).some(({ metadata }) => metadata.name === vm.name);
     if (!node && !hasMachine && this.#forgotten.has(vm.name))
       world.reporter.violate(

@@ -10,7 +10,7 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
  * Verifies decisions about warm machines:
  * - There are never more warm machines than the user has requested.
  * - A warm machine has no MachineSet and no label of the template, so it never counts as a replica.
- * - When a set starts to use a warm machine, it is Pending, so it is not available before its Node is Ready.
+ * - When a set starts to use a warm machine, the machine is Pending, so it is not available before its Node is Ready.
  */
 export class WarmVerifier {
   readonly #world: World;

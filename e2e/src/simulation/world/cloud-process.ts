@@ -14,7 +14,7 @@ export interface CloudProcessOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly reporter: Reporter;
-  /** The transport to the API server of the simulated kubelets. */
+  /** The transport that the simulated kubelets use for the API server. */
   readonly apiServer: Transport;
   readonly kubelets: KubeletBehaviour;
   readonly disk?: Disk | undefined;

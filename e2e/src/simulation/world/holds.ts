@@ -7,7 +7,7 @@ const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
 export interface Hold {
   readonly text: string;
   readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
-  /** Whether sets may still grow to the size of the deployment, which completes a step from before the hold. */
+  /** Whether sets may still grow to the size of the deployment, to complete a step that started before the hold. */
   readonly completes: boolean;
 }
 

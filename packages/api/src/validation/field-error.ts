@@ -46,7 +46,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
 const NOUNS: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'an integer',
-  number: 'an integer', // The expected types, for messages. All numbers in the kinds of this API group are integers.
+  number: 'an integer', // All numbers in the kinds of this API group are integers.
   boolean: 'true or false',
   array: 'a list',
   record: 'a map',

@@ -158,8 +158,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a deletion removes a surplus machine that the manager may still have seen as Failed when it reduced the set.
-   * A set does not decide again when a surplus machine recovers.
+   * Whether a deleted machine is surplus, and was possibly still Failed in the manager's cache when the manager reduced
+   * the set. If the machine recovers later, the set does not change its decision.
    */
   #isIdleSurplus(machine: Machine, wishes: readonly Wish[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -171,10 +171,10 @@ export class FleetVerifier {
   /**
    * Verifies that enough machines remain available when mcm makes an available machine unavailable.
    * - mcm may not know yet that a machine was lost.
-   * - A set with too many machines deletes the additional machines like a ReplicaSet, even if a user deletes another
-   *   machine.
-   * - Sets that are smaller than the present request allows keep the required machines, although an earlier request was
-   *   lower.
+   * - A set with too many machines deletes the surplus machines, like a ReplicaSet, even if a user deletes another
+   *   machine meanwhile.
+   * - If the sets are smaller than the current request allows, only the current request counts, even if an earlier
+   *   request was lower.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();

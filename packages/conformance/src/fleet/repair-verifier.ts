@@ -79,9 +79,9 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // Deletions from a set do not let another set grow if the set has the size of the whole deployment.
+    // If a set has the size of the whole deployment, deletions from this set do not let another set grow.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
-    // A machine that was not available before makes no machine unavailable, so its deletion does not count.
+    // The deletion of an unavailable machine makes no machine unavailable, so the deletion does not count.
     const wasAway = isIdleSurplus || this.#isJoining(before) || this.#isUnreachable(before, allowance);
     if (decided && !refills && !carries && !wasAway) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
@@ -98,7 +98,8 @@ export class RepairVerifier {
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
     if (names.length > this.#limit) return `mcm replaced ${names.join(' and ')} at the same time`;
-    // In-place updates use the same disruption budget as replacements, unless another machine already replaces them.
+    // A machine in an in-place update uses the disruption budget for replacements, unless another machine already
+    // replaces it.
     const updated = repaired ? this.#updated(selected) : new Set<Machine>();
     const short = Math.min(...replicas.map((count) => this.#short(count, updated)));
     const unavailable = Math.min(this.#given + updated.size, short);

@@ -23,7 +23,9 @@ interface Naming {
   readonly uid: string;
   readonly version: number;
   readonly managers: number;
-  /** The version of the deletion, if the manager at that time may not have read the machine. */
+  /**
+   * The version of the deletion. If the manager of that time had surely read the machine, `goneUnread` is undefined.
+   */
   readonly goneUnread?: number;
 }
 

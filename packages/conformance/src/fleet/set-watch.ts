@@ -29,7 +29,7 @@ export class SetWatch {
   readonly #sets = new Map<string, MachineSet>();
   readonly #classes = new Map<string, string | undefined>();
   readonly #recordedAt = new Map<string, number>();
-  /** The names of the deployments of all sets, also of deleted sets, by the UID of the set. */
+  /** For each set UID, the name of the set's deployment. Deleted sets stay in the map. */
   readonly #deployments = new Map<string, string>();
 
   sizeOf(setUid: string): number {

@@ -18,7 +18,7 @@ export interface ClusterSource {
   readonly definition: ResourceDefinition<KubeObject>;
   readonly namespace: string | undefined;
   readonly labelSelector: string | undefined;
-  /** Returns the name in the fleet of the cluster to which an object belongs. */
+  /** Returns the name by which the fleet knows the cluster of an object. */
   readonly clusterOf: (object: KubeObject) => string;
   readonly rowOf: (cluster: string, objects: readonly KubeObject[], unreachable: string) => ClusterRow | undefined;
 }

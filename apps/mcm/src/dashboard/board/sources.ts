@@ -39,7 +39,7 @@ export interface Sources {
   readonly pools: Informer<MachineConfigPool>;
   /** The objects of the clusters in a fleet. */
   readonly clusters: Informer<KubeObject>;
-  /** Returns the name in the fleet of the cluster to which an object of `clusters` belongs. */
+  /** Returns the name by which the fleet knows the cluster of an object in `clusters`. */
   readonly clusterOf: (object: KubeObject) => string;
   /** Returns the row of a cluster. */
   readonly clusterRow: (cluster: string, unreachable: string) => ClusterRow | undefined;

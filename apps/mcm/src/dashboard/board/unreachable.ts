@@ -1,7 +1,10 @@
 import type { Clock, Informer, Lease } from '@mcm/kube';
 import { peerOf, unreachableOf } from '../../members/peers.ts';
 
-/** The clocks of the replicas may differ, so the clock of this process measures the age of the version. */
+/**
+ * The clocks of the replicas may differ, so this process measures with its own clock how long a Lease has had its
+ * resource version.
+ */
 interface Observed {
   readonly version: string | undefined;
   readonly atMs: number;

@@ -27,7 +27,7 @@ export class Samples {
     this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
   }
 
-  /** The last sample before the limit stays, because it contains the value at that time. */
+  /** The last sample before the time `before` stays, because it contains the value at that time. */
   expire(before: number): void {
     const first = this.#all.findIndex(([at]) => at >= before);
     if (first > 1) this.#all = this.#all.slice(first - 1);

@@ -162,7 +162,7 @@ function explainActing(
   }
 }
 
-/** Returns a hint that the manager will check the pods of the canaries, until it has checked them in this rollout. */
+/** Until the manager has checked the pods of the canaries in this rollout, returns a hint about this check. */
 function canaryHints(
   { deployment, sets }: Pick<DeploymentReading, 'deployment' | 'sets'>,
   { unfinished }: RolloutPlan,

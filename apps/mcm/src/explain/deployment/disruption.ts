@@ -2,8 +2,8 @@ import { type DisruptionBudget, type RepairPlan, vmStatesText, whyWaiting } from
 
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
-  // If no machine starts or terminates, the replacements of the missing machines do not exist yet, for example because
-  // of a missing class.
+  // If no machine is starting or terminating, mcm has not created the replacements yet, for example because the class
+  // is missing.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
     [coming, 'being replaced'],

@@ -82,7 +82,7 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {
-    // If the client refuses the name, for example a name with a slash, the machine is missing too.
+    // The client refuses an invalid name, such as a name with a slash. No machine can have this name.
     if (isNotFound(error) || (error instanceof KubeError && error.reason === 'BadRequest')) return undefined;
     throw error;
   }

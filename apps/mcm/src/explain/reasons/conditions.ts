@@ -2,7 +2,7 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
-/** A usual condition reports a problem only if its status is False. */
+/** These conditions report a problem if their status is False, and all other conditions if their status is True. */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {

@@ -28,7 +28,7 @@ interface Announcing {
   readonly hints: readonly string[];
 }
 
-/** The next step in a hint about a change. Only a working manager continues the rollout. */
+/** A hint ends with this text only if the manager works, because a stopped manager does not continue the rollout. */
 export const ROLLOUT_CONTINUES = 'after the change, the rollout continues';
 
 /** Removes the next step from an explanation if the manager is not working. */

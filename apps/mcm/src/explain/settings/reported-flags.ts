@@ -42,7 +42,7 @@ export const reportedValues = <F extends Flags>(reported: Readonly<Record<string
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
-/** Returns whether each feature is on. `on` contains the default of every feature. */
+/** Returns for each feature whether it is on. `on` contains the default of every feature. */
 export function reportedFeatures<N extends string>(
   reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,

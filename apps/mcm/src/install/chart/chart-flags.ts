@@ -14,7 +14,7 @@ const PROBES = 'the probes of the pods use the default port';
 const NAMESPACE = 'the chart uses the namespace of the release';
 const SCRAPED = 'the NetworkPolicy and the monitoring use the default port';
 
-/** Flags that values cannot set, because other objects of the chart contain the same values. */
+/** Flags that a user of the chart cannot set, because other parts of the chart depend on their values. */
 const FIXED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   manager: {
     namespace: NAMESPACE,

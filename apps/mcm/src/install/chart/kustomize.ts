@@ -67,7 +67,8 @@ const isNested = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 /**
- * Returns JSON patch operations that change one value to another. The other value must not have more fields or items.
+ * Returns JSON patch operations that change `before` to `after`. The value `after` must not have more fields or items
+ * than `before`.
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isNested(before) || !isNested(after) || Array.isArray(before) !== Array.isArray(after))

@@ -14,7 +14,7 @@ const DISCOVERY_RULES: readonly Rule[] = [
 
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
-/** RBAC cannot limit the access to Leases whose names start with a prefix. */
+/** RBAC cannot limit access to the Leases whose names start with a prefix. */
 const PEER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },

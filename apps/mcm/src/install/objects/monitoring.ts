@@ -20,8 +20,8 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // Prometheus cannot verify the certificate, because it is self-signed and changes at each start. A token
-  // authenticates Prometheus.
+  // Prometheus cannot verify the certificate, because it is self-signed and changes at each start. Prometheus
+  // authenticates itself with a token.
   tlsConfig: { insecureSkipVerify: true },
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withProperties } from './open.ts';
 
-/** The scenarios of Azure for creation. */
+/** Azure's scenarios for creations. */
 
 describe('creation', () => {
   test('an image without a purchase plan needs no agreement, and the VM has no plan [Z2]', async () => {

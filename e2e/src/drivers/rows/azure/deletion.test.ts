@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, open, TAGS } from './open.ts';
 
-/** The scenarios of Azure for deletion. */
+/** Azure's scenarios for deletions. */
 
 describe('deletion', () => {
   test('if Azure deletes the resources with the VM, no change is needed [Z34]', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, ID, open, TAGS } from './open.ts';
 
-/** The scenarios of Azure for status and listing. */
+/** Azure's scenarios for status and list calls. */
 
 describe('status and listing', () => {
   test('status returns an existing VM, NotFound for a missing one, and Internal for an unreadable one [Z48]', async () => {

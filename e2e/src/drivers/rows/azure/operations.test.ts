@@ -3,8 +3,8 @@ import { refused } from '../stage.ts';
 import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } from './open.ts';
 
 /**
- * The scenarios of Azure for data that machines of a class share, and for operations that continue after the end of a
- * process.
+ * Azure's scenarios for data that machines of a class share, and for operations that continue after the process has
+ * ended.
  */
 
 describe('an invalid tenant', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, withSpec } from '../stage.ts';
 import { at, GROUP, ID, image, open, PROPERTIES, SECRET, SPEC, storage, URN } from './open.ts';
 
-/** The scenarios of Azure for the provider spec and the Secret. */
+/** Azure's scenarios for the provider spec and the Secret. */
 
 describe('provider spec and secret', () => {
   const { zone: _, ...nowhere } = PROPERTIES;

@@ -70,7 +70,8 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // In the metrics of the original, an invalid response is a success, and in those of this driver, a failure.
+    // The metrics of the original count an invalid response as a success, and the metrics of this driver count it as a
+    // failure.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
     // If the search by tags fails, no search by ID follows.

@@ -343,8 +343,8 @@ function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeo
 }
 
 /**
- * For the original, every 404 is a response of the cloud. For this driver, a 404 without an error code is a response of
- * another server.
+ * For the original, every 404 is a response of the cloud. If a 404 contains no error code, this driver assumes that
+ * another server, such as a proxy, sent the response.
  */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',

@@ -205,8 +205,8 @@ const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedR
   firstReply(recorded.cloud, { method, path, host });
 
 /**
- * For the original, every 404 is a response of the cloud. For this driver, a 404 without an error from Google is a
- * response of another server.
+ * The original treats every 404 as a response of the cloud. If the body of a 404 is not in Google's error format, this
+ * driver assumes that another server, such as a proxy, sent it.
  */
 const nobodysNotFound: Rule = {
   row: 'A 404 without an error of Google',
@@ -223,7 +223,10 @@ const nobodysNotFound: Rule = {
   },
 };
 
-/** For the original, a success without content is an empty object, and an operation without a name is not done. */
+/**
+ * The original treats a successful response without content as an empty object, and an operation without a name as not
+ * done.
+ */
 const oddAnswer: Rule = {
   row: 'a response that is not from Compute Engine has the code Internal',
   expect: (expected, situation) => {

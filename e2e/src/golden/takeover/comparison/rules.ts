@@ -71,7 +71,7 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
-/** Returns true if the original replaced a machine too. */
+/** Returns true if the original also replaced the machine. */
 function wasReplaced(course: Course): boolean {
   if (wasIn(course, PHASE, 'Failed')) return true;
   const phases = course.lanes.get(PHASE)?.map(({ value }) => value) ?? [];

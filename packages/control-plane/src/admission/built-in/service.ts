@@ -44,8 +44,8 @@ class Claims {
   }
 
   /**
-   * Claims a free address or port for a service, and returns whether the address or port was free. With `isTrial`,
-   * `claim` claims nothing.
+   * Claims a free address or port for a service, and returns whether the address or port was free. If `isTrial` is
+   * true, `claim` claims nothing.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();

@@ -71,7 +71,7 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** The labels of a Namespace are its own labels. */
+/** Returns the labels that namespace selectors match. For a Namespace, these are the labels of the object itself. */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,

@@ -93,7 +93,7 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/** A probe or hook without a host connects to the pod itself, so the function omits it. */
+/** The function omits probes and hooks without a host, because they connect to the pod itself. */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [

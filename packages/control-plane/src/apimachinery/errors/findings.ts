@@ -44,7 +44,7 @@ export class Findings {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** With `needed`, an empty value causes an error too. */
+  /** If `needed` is true, an empty value also causes an error. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);

@@ -39,7 +39,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** If an init container needs more of a resource than the sum, the sum becomes this amount. */
+/** If an init container needs more of a resource than the sum, the larger amount applies. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
