@@ -22,7 +22,9 @@ const MOCKING = [
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',
 ];
-/** Removes the platform's `Request` for a while, which would break other files in the same process. */
+/**
+ * This test file temporarily removes the platform's `Request`, which would break other test files in the same process.
+ */
 const STUBBING = 'packages/control-plane/src/apimachinery/http/in-process.test.ts';
 
 /** Test files that `pnpm test` leaves out. Each project needs the list, because a project ignores `--exclude` of the command line. */
@@ -105,7 +107,8 @@ export default defineConfig({
           include: [END_TO_END],
           exclude: [...IN_PROCESS, DOCUMENTS, ...LEFT_OUT],
           globalSetup: ['./tools/src/bundle/shared.setup.ts'],
-          // No file changes its own process. With a process for each file, the files need 50 % more CPU time.
+          // No test file changes the state of its process, so several files can share a process. With a process for
+          // each file, the files need 50 % more CPU time.
           isolate: false,
         },
       },

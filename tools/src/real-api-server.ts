@@ -15,7 +15,7 @@ export interface RealApiServer {
   stop(): Promise<void>;
 }
 
-/** A start has less time than a test hook, so that a test can report the end of the log. */
+/** The time limit of a start is shorter than that of a test hook, so that a test can report the end of the log. */
 const START_MS = 150_000;
 /** An attempt fails if another program takes a port that was free before. */
 const STARTS = 3;

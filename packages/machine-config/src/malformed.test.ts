@@ -26,8 +26,8 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // All fields would need a hundred pools with a hundred rollouts, so the test uses two invalid values for each
-      // field.
+      // With all invalid values, the test would need a hundred pools with a hundred rollouts, so it uses two values for
+      // each field.
       const few = all.filter(
         ({ what, field }, index) =>
           !what.includes('type') || all[index - 1]?.field !== field || all[index - 1]?.what.endsWith('null'),

@@ -53,8 +53,8 @@ export function readAudit(printed: string, said: string): Audit {
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // The exit code is 1 for a vulnerability and for a registry that does not respond, so the script parses the output
-    // instead.
+    // pnpm exits with 1 both for a vulnerability and for a registry that does not respond, so the script parses the
+    // output.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),
     );

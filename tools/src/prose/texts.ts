@@ -35,7 +35,7 @@ export function textsOfYaml(yaml: string): Text[] {
   const found: Text[] = [];
   let inComment = false;
   let inSummary = false;
-  // A chart escapes the braces of an alert.
+  // A Helm chart escapes the braces in the text of an alert, so the escapes are removed here.
   const lines = yaml.replace(/\{\{ *`(\{\{|\}\})` *\}\}/g, '$1').split('\n');
   for (const [index, line] of lines.entries()) {
     const comment = /^\s*#\s?(.*)$/.exec(line)?.[1];
@@ -114,7 +114,7 @@ function joined(node: Expression): Expression[] {
   return [...joined(node.left), node.right];
 }
 
-/** Resolves the parts of a message, and records the literals that are not texts of their own. */
+/** Resolves the parts of a message, and records the literals that are only parts of longer texts. */
 interface Parts {
   file: string;
   ends: ReadonlyMap<string, Expression>;

@@ -8,7 +8,8 @@ import { unusedExports } from './unused.ts';
 
 // usage: pnpm structure [--all] [--check] [--update] Prints how easy the source tree is to navigate. --all     prints
 // all lines; without it, each list ends after ten lines --check   prints only the packages with more weaknesses than
-// limits.gen.json allows. The exit status is 1 if there is one. --update  lowers the limits to the current numbers
+// limits.gen.json allows. The exit status is 1 if such a package exists. --update  lowers the limits to the current
+// numbers
 const { values } = parseArgs({
   options: {
     all: { type: 'boolean', default: false },

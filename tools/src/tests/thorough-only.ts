@@ -13,7 +13,7 @@ export const THOROUGH_ONLY: readonly string[] = [
   'e2e/src/simulation/mutants.test.ts',
   'packages/machine-config/src/histories/verifier.test.ts',
   'e2e/src/simulation/clusters/fleet-mutants.test.ts',
-  // Other tests of a plain run start the same programs, with fewer cases.
+  // In a plain run, other tests start these programs with fewer cases.
   'e2e/src/bad-input/real-binaries.test.ts',
   'e2e/src/clients/clients.test.ts',
   'e2e/src/config-daemon/pod.test.ts',
@@ -39,20 +39,20 @@ export const THOROUGH_ONLY: readonly string[] = [
   'tools/src/advisories/audit.test.ts',
   'tools/src/control-plane-fuzz/control-plane-fuzz.test.ts',
   'tools/src/image/image.test.ts',
-  // These tests count the work of the code.
+  // These tests verify when and how often the code does expensive work.
   'e2e/src/imports/at-start.test.ts',
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',
-  // A plain run plays the same rules with fewer orders of events, in other tests.
+  // In a plain run, other tests check these rules with fewer orders of events.
   'e2e/src/simulation/careful-rollout.test.ts',
   'e2e/src/simulation/join-conflicts.test.ts',
   'e2e/src/simulation/leases.test.ts',
   'packages/core/src/deployment/scale-in-orders.test.ts',
   'packages/core/src/run/incidents.test.ts',
   'packages/core/src/run/late-start.test.ts',
-  // A plain run plays the conformance kit once for each driver.
+  // In a plain run, other tests run the conformance kit once for each driver.
   'packages/conformance/src/slow.test.ts',
-  // A plain run kills the processes at fewer times, in other tests.
+  // In a plain run, other tests kill the processes at fewer times.
   'e2e/src/simulation/crash.test.ts',
   'packages/core/src/deployment/kills.test.ts',
   'packages/core/src/run/crash-kept.test.ts',

@@ -50,7 +50,10 @@ interface Concern {
 const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
-/** The first concern with actions decides. A concern with `decides` always decides if it returns a plan. */
+/**
+ * The first concern whose plan contains actions determines the decision. The plan of a concern with `decides`
+ * determines the decision even if the plan contains no actions.
+ */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
   decides(circuitBreaker),
@@ -120,7 +123,7 @@ function deletion({ o, now }: Look): Plan | undefined {
 function freeze({ o }: Look): Plan | undefined {
   if (!o.frozen) return undefined;
   const plan = wait('API servers were unreachable: health checks are paused until the servers respond');
-  // An outage must not cause a status write for each machine, so a healthy machine gets no action.
+  // An outage must not cause a status write for each machine, so a healthy machine does not report the freeze.
   const phase = o.machine.status?.currentStatus?.phase;
   return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }

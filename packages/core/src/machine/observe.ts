@@ -369,7 +369,10 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
   return [...recorders, ...store.byIndex('node', node.metadata.name)].every((one) => one.metadata.uid === uid);
 }
 
-/** Selects the machine of a Node: the machine with its VM, then the machine in its label, then the oldest machine. */
+/**
+ * Selects the machine of a Node: first the machine with the Node's VM, then the machine in the Node's label, then the
+ * oldest machine.
+ */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
   const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));

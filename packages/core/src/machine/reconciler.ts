@@ -27,7 +27,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** Many machines can become unreachable at about the same time, so a reconcile waits for this time. */
+/** A reconcile is delayed by this time, because many machines can become unreachable together. */
 const BREAKER_SWARM_MS = 5_000;
 
 /** The maximum number of steps in one reconcile, so that one machine does not block a worker. */
@@ -115,7 +115,7 @@ export class MachineReconciler {
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** The next reconcile of another machine uses the same limit, so the volumes of a plan are recorded. */
+  /** All machines share the limits of moving volumes, so the reconciler records the volumes of a plan. */
   #sharePace(key: Key, { machine, drain }: MachineObservation, plan: Plan, now: Date): void {
     const { pace } = this.#options;
     if (pace === undefined) return;

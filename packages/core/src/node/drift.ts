@@ -4,7 +4,7 @@ const KEY = Annotations.DriftPolicy;
 
 /**
  * The policy for a field of the node template that another client changed on the Node:
- * - `Enforce` (default): mcm writes the value of the template again.
+ * - `Enforce` (default): mcm restores the value of the template.
  * - `Warn`: mcm keeps the value of the other client, and reports the difference.
  * - `Yield`: mcm writes its values with server-side apply, and keeps each value that another client owns.
  */

@@ -59,7 +59,7 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * The original uses a strategic merge patch, which custom resources do not support, so it never releases an object
+ * The original never releases an object, because it uses a strategic merge patch, which custom resources do not support
  * (BUG-1).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({

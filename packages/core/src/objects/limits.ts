@@ -20,7 +20,10 @@ export function resolveIntOrPercent(
 /** The limits of a rollout: the surge, and the number of machines that may be unavailable. */
 export interface Limits {
   readonly surge: number;
-  /** The surge for the annotation `max-replicas` and the scaling of sets, or 0 without the strategy RollingUpdate. */
+  /**
+   * The surge with which mcm computes the annotation `max-replicas` and scales sets; 0 if the strategy is not
+   * RollingUpdate.
+   */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }

@@ -26,7 +26,7 @@ export interface NamingSet {
 export interface MachineNumbers {
   /** The next number for a machine name, which no machine of the set has or had. */
   readonly next: number;
-  /** Lower numbers whose create requests returned no response, so that their machines may exist. */
+  /** Lower numbers whose create requests got no response. Machines with these numbers may exist. */
   readonly open: readonly number[];
 }
 
@@ -87,7 +87,7 @@ function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) 
 
 /**
  * Returns the number of a machine name, or undefined for a name that mcm did not create for the set. The original
- * creates random names, of which two of a thousand look like names of mcm.
+ * creates random names. Two of a thousand random names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -100,8 +100,8 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns names for new machines.
- * - The first names are the names of creations without a response. If the API server executed an earlier create
- * request, it responds with AlreadyExists.
+ * - The names of earlier creations without a response come first. If the API server executed an earlier create request,
+ * it responds with AlreadyExists.
  * @param unanswered names of creations without a response.
  * @param used returns true if a name must not be used, for example because an object has the name
  */

@@ -18,7 +18,8 @@ export const isTerminating = (machine: Machine): boolean =>
 
 /**
  * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A
- * MachineDeployment does not wait for an undrained machine, because its deletion has no time limit.
+ * MachineDeployment does not wait for an undrained machine, because the deletion of an undrained machine has no time
+ * limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;

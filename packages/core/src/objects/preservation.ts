@@ -2,7 +2,7 @@ import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@m
 import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
-/** Returns the annotations of a Node, `unseen` if mcm cannot read Nodes, or undefined without the Node. */
+/** Returns the annotations of a Node, `unseen` if mcm cannot read Nodes, or undefined if the Node does not exist. */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
 const KEEPS: ReadonlySet<string> = new Set([
@@ -17,8 +17,8 @@ const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 /**
  * Returns the effective value of the preserve annotation.
  * - If the Node has or had the preserve annotation, the value of the Node applies.
- * - If the Node is gone, or never had the preserve annotation, the value of the machine applies. Without a value on the
- * machine, the last recorded value of the Node applies.
+ * - If the Node is gone, or never had the preserve annotation, the value of the machine applies. If the machine has no
+ * value, the last recorded value of the Node applies.
  *
  * The original deletes a machine whose Node is gone (ODD-11).
  */

@@ -71,8 +71,9 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
  * includes these machines.
  * - If a client raised the replicas after the scale-down, the set replaces the named machines, because their nodes are
  * cordoned (docs/compatibility/rules-deployments.md §9.3).
- * - If a scale-down is expected, the set waits, and deletes the named machines without replacements.
- * @param request the requests for the set, or undefined without a deployment
+ * - If the replicas are about to decrease, the set waits for the new size, and then deletes the named machines without
+ * replacements.
+ * @param request the requests for the set, or undefined if the set has no deployment
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -2,7 +2,10 @@ import { isActivePhase, type Machine, type MachineSpec, phaseOf } from '@mcm/api
 import { mergeDiff } from '../values/merge-diff.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** The fields that mcm copies to machines without a rollout. Source: shared_types.go, MachineConfiguration. */
+/**
+ * The fields that mcm copies to existing machines, so that a change of these fields needs no rollout. Source:
+ * shared_types.go, MachineConfiguration.
+ */
 export const CONFIGURATION_FIELDS = [
   'drainTimeout',
   'healthTimeout',
@@ -30,7 +33,7 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 }
 
 /**
- * Returns the patch that copies fields from the template of a set to a machine without a rollout
+ * Returns the patch that copies the fields that need no rollout from the template of a set to a machine
  * (docs/compatibility/rules-deployments.md §7.4).
  * - For active machines, the patch contains the node template and the machine configuration.
  * - For all machines, the patch contains the kind of the class.

@@ -8,9 +8,8 @@ const isObject = (value: object): value is KubeObject & { readonly spec?: unknow
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * Converts a decision to JSON for a comparison with another decision. Names replace the objects of Machines, Nodes and
- * MachineClasses in the JSON of a decision. MachineSets and MachineDeployments keep only the fields that a controller
- * writes.
+ * Converts a decision to JSON for a comparison with another decision. The JSON of a decision contains Machines, Nodes
+ * and MachineClasses only by name. MachineSets and MachineDeployments keep only the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;

@@ -22,7 +22,7 @@ interface Repeatable {
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** A replay also compares the refusals of plans. */
+/** The refusal of a plan, which a replay compares like any other result. */
 interface Refused {
   readonly refused: string;
 }

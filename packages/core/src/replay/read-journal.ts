@@ -31,7 +31,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** One sentence for each problem of the journal, whose other records are valid. */
+  /** One sentence for each problem of the journal. All other records of the journal are valid. */
   readonly problems: readonly string[];
 }
 

@@ -55,7 +55,7 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/** The redaction can break the JSON syntax of a line, and then runs for each text in the line. */
+/** If the redaction of the whole line breaks the JSON syntax, the function redacts each text in the line separately. */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);

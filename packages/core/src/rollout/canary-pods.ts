@@ -10,7 +10,7 @@ export interface UnreadyCanary {
   readonly pods: readonly string[];
 }
 
-/** The pods of the canaries after their soak time. */
+/** The pods of the canaries whose soak time has ended. */
 export interface CanaryPods {
   readonly canaries: readonly UnreadyCanary[];
   /** The reason why the manager cannot read the pods, as a part of a sentence. */
@@ -90,8 +90,8 @@ export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * Returns the limit of a rollout until all pods of its canaries are Ready. Without `seen`, for example in a simulation,
- * all pods of canaries count as Ready.
+ * Returns the limit that applies to a rollout until all pods of its canaries are Ready. Without `seen`, for example in
+ * a simulation, all pods of canaries count as Ready.
  */
 export function podGate(input: GateInput, seen: CanaryPods | undefined): Gate | undefined {
   if (!mustSeePods(input)) return undefined;

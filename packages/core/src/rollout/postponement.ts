@@ -10,7 +10,7 @@ const SECONDS = /^\d{1,11}$/;
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /** The label has no effect after this time, or until its removal if the time is undefined. */
+  /** The label has an effect until this time, or until it is removed if the time is undefined. */
   readonly until: Date | undefined;
 }
 

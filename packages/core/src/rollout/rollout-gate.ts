@@ -50,7 +50,7 @@ export interface Gate {
   /** The time at which the set may grow further, unless an event allows the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
-  /** The reason for a condition about the wait, only if a user must act. */
+  /** The reason for a condition about the wait; set only if a user must act. */
   readonly waits?: 'CanaryPodsUnknown';
 }
 

@@ -43,8 +43,8 @@ function identity(template: MachineTemplateSpec): unknown {
 }
 
 /**
- * Returns true if two templates create equal machines. The hash label, node template, machine configuration and class
- * kind are copied without a rollout, so they do not count (docs/compatibility/rules-deployments.md §2.2).
+ * Returns true if two templates create equal machines. mcm copies the hash label, node template, machine configuration
+ * and class kind without a rollout, so the comparison ignores them (docs/compatibility/rules-deployments.md §2.2).
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

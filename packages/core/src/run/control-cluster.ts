@@ -107,8 +107,8 @@ export class ControlCluster {
   }
 
   /**
-   * Repeats `ask` until it succeeds, or returns undefined without the permission for `ask`. Without the permission, mcm
-   * assumes that no other control cluster exists.
+   * Repeats `ask` until it succeeds, or returns undefined if mcm lacks the permission for `ask`. Without the
+   * permission, mcm assumes that no other control cluster exists.
    */
   async #untilReported<T>(signal: AbortSignal, objectName: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;

@@ -17,7 +17,7 @@ const DRAIN_KINDS = [
 const LINGER_MS = 5 * 60_000;
 
 async function started(wrap?: (transport: Transport) => Transport): Promise<{ rig: Rig; requests: RequestLogEntry[] }> {
-  // A drain of an orphan VM would keep the caches open after the end of its machine.
+  // The drain of an orphan VM would keep the caches open after the deletion of the machine.
   const orphans = { ...ORPHAN_DEFAULTS, policy: 'report' } as const;
   const { rig, requests } = await createRig({ controller: { onDemand: true, orphans }, ...(wrap ? { wrap } : {}) });
   await rig.createClass();

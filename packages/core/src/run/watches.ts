@@ -55,7 +55,9 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/** After a restore of the API server, stored data about objects may be wrong, so it is removed. */
+/**
+ * After a restore of the API server, data about objects in memory may be wrong, so the controller discards the data.
+ */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

@@ -59,10 +59,13 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** Many machines can become reachable at about the same time, so a reconcile waits for this time. */
+/** A reconcile is delayed by this time, because many machines can become reachable together. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** A deletion waits until mcm has proof that the API server was not restored, which mcm searches at this interval. */
+/**
+ * Before a deletion, mcm needs a proof that the API server was not restored. mcm searches for the proof at this
+ * interval.
+ */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;
@@ -318,7 +321,7 @@ export class SetReconciler {
     return deletionCauses(toDelete, { set, deployment, siblings, named, alive });
   }
 
-  /** A cordoned Node with the name may belong to a VM that is being drained, so no new machine may have the name. */
+  /** A cordoned Node may belong to a VM that is being drained, so no new machine may have the name of this Node. */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
     const store = nodes?.informer.store;

@@ -39,7 +39,7 @@ export class SetStatusWriter {
     return done;
   }
 
-  /** A complete set or a problem is written immediately, and all other changes at a limited rate. */
+  /** The writer reports a complete set or a problem immediately, and all other changes at a limited rate. */
   async write(
     key: string,
     acted: MachineSet,
@@ -71,7 +71,7 @@ export class SetStatusWriter {
     );
     const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // Clients wait for the status, so the complete status of a set without a deployment is written at once.
+    // Clients wait for a set without a deployment, so its status is written at once when the set is complete.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

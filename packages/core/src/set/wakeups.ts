@@ -6,7 +6,7 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** Many machines can change at about the same time, so a reconcile of a set waits for this time. */
+/** A reconcile of a set is delayed by this time, because many machines can change together. */
 const SWARM_MS = 20;
 
 /** A set with an equal name but another UID is not the owner. */

@@ -85,8 +85,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time since which a node does not respond, or undefined for a responsive node. A deletion no longer
- * updates the copy of the conditions on the Machine, so the conditions of the Node take precedence.
+ * Returns the time since which a node does not respond, or undefined for a responsive node. During a deletion, mcm does
+ * not update the copy of the conditions on the Machine, so the conditions of the Node take precedence.
  */
 export function unresponsiveAt(
   machine: Machine,

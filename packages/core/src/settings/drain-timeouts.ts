@@ -2,7 +2,7 @@ import { Annotations, formatTime, type Machine, type MachineClass, parseDuration
 
 /**
  * The causes of a deletion for which users can set a separate drain timeout. The notice of the cloud limits the time of
- * an interruption, so it has no separate drain timeout.
+ * an interruption, so an interruption has no separate drain timeout.
  */
 export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
 
@@ -57,8 +57,8 @@ export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClas
   textOf(cause, machine, machineClass) !== undefined;
 
 /**
- * Returns the drain timeout for the cause of the deletion in milliseconds, or undefined without an annotation. The
- * timeout of a repair takes precedence over the timeout of the recorded cause.
+ * Returns the drain timeout for the cause of the deletion in milliseconds, or undefined if no annotation sets the
+ * timeout. The timeout of a repair takes precedence over the timeout of the recorded cause.
  *
  * An invalid timeout on the machine counts as absent, and the value of its class does not apply.
  */

@@ -68,7 +68,8 @@ function durationOr(text: string | undefined, fallback: number): number {
 }
 
 /**
- * The interval between two evictions of a pod in the original, with which mcm converts `maxEvictRetries` to a duration.
+ * The interval between two evictions of a pod in the original. mcm uses the interval to convert `maxEvictRetries` to a
+ * duration.
  */
 export const EVICTION_INTERVAL_MS = 20_000;
 
@@ -86,8 +87,9 @@ export function settingsOf(
   const ofCause = drainTimeoutOfCause(machine, machineClass);
   const ownDrainTimeoutMs = durationOr(spec.drainTimeout, defaults.drainTimeoutMs);
   const drainTimeoutMs = Math.min(ofCause ?? ownDrainTimeoutMs, LONGEST_MS);
-  // A cause can have a longer limit than `drainTimeout`. The flag for the evictions belongs to `drainTimeout`, so the
-  // flag does not shorten the longer limit. A machine with its own number of evictions keeps this number.
+  // The drain timeout of a deletion cause can be longer than `drainTimeout`. The flag for eviction attempts applies to
+  // `drainTimeout`, so the flag does not shorten the longer timeout. If the spec of a machine sets `maxEvictRetries`,
+  // this value applies.
   const evictRetries =
     drainTimeoutMs > ownDrainTimeoutMs
       ? Math.max(defaults.maxEvictRetries, Math.trunc(drainTimeoutMs / EVICTION_INTERVAL_MS))

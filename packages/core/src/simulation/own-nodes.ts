@@ -8,7 +8,10 @@ export interface OwnNodes {
   readonly problems: readonly string[];
 }
 
-/** The simulation would repeat an action on a shared Node without end, because it would count for all its machines. */
+/**
+ * Assigns each Node to only one machine. An action on a shared Node would count for several machines, so the simulation
+ * would repeat the action forever.
+ */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   const owners = new Map<string, Machine>();

@@ -49,7 +49,7 @@ export class SimulatedWarmPool {
     else if (phaseOf(machine) === 'Running') this.#joined(machine);
   }
 
-  /** Removes the machines that a set uses first, and returns these machines. */
+  /** Removes the next machines for a set from the warm pool, and returns these machines. */
   take(set: MachineSet, count: number): readonly Machine[] {
     const hash = set.metadata.labels?.[Labels.TemplateHash];
     const taken = inOrderOfUse([...this.#machines.values()], hash).slice(0, count);

@@ -9,8 +9,8 @@ export const after = (start: string | null | undefined, ms: number): Date => new
 
 /**
  * Returns the time until which a machine may join: its creation time plus the creation timeout. For a machine without
- * an owner, the creation timeout starts again after a user corrected its class. For a warm machine, the creation
- * timeout starts when its VM is started.
+ * an owner, the creation timeout starts again when a user corrects the class of the machine. For a warm machine, the
+ * creation timeout starts when its VM is started.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);

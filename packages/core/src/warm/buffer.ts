@@ -96,7 +96,7 @@ function podRequests({ template }: PodTemplate): Sum {
   return added([running, own, new Map([['pods', nano(1)]])]);
 }
 
-/** Returns how many times the requests fit into the amounts. */
+/** Returns how many pods with these requests fit into the amounts of resources. */
 function fits(requests: Sum, amounts: Amounts, isLimit: boolean): number {
   let most = Number.POSITIVE_INFINITY;
   for (const [name, amount] of requests) {
@@ -119,8 +119,8 @@ export interface BufferInput {
 }
 
 /**
- * Returns the number of machines that can run all pods of a buffer. All pods of a buffer have the same requests, so the
- * number of machines is exact for empty nodes.
+ * Returns the number of machines that can run all pods of a buffer. All pods of a buffer have equal requests, so the
+ * computed number of machines is exact if the nodes are empty.
  */
 export function machinesFor({ buffer, template, machineClass }: BufferInput): BufferNeed {
   const { spec = {}, status = {} } = buffer;

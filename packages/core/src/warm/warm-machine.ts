@@ -40,7 +40,7 @@ export function warmSettingOf({
   return { count: Math.max(count, numberIn(buffer)), state };
 }
 
-/** The manager writes the number from the buffer, so an invalid number was edited by a user and counts as 0. */
+/** The manager writes this number for a buffer. An invalid number comes from a user, and counts as 0. */
 const numberIn = (text = '0'): number => (/^\d{1,3}$/.test(text) ? Math.min(Number(text), MOST_WARM) : 0);
 
 /** Returns the state of a warm machine, or undefined if the machine is not warm. */

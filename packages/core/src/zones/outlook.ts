@@ -11,7 +11,7 @@ interface ZoneReport {
   readonly machines: number;
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
-  /** The number of missing machines in the zone and its limit, or undefined without a limit or a rollout. */
+  /** The number of missing machines in the zone and its limit; undefined if there is no limit or no rollout. */
   readonly room?: ZoneRoom | undefined;
 }
 

@@ -22,9 +22,9 @@ export interface SetNeed {
 }
 
 /**
- * Returns the ranks of a set's machines for deletion. If a set deletes machines in the order of their levels, the zones
- * stay balanced.
- * @param ordered the machines of the set, in the order of their deletion without zones.
+ * Returns the ranks of a set's machines for deletion. If a set deletes machines in the order of `level`, the zones stay
+ * balanced.
+ * @param ordered the machines of the set, in the order in which a set without zones deletes them.
  * @param size the size of the set, which may exceed the replicas of its deployment during an evacuation.
  * @returns the ranks by UID, except for machines outside of all zones
  */

@@ -44,9 +44,9 @@ export interface Stream {
 
 /** The maximum number of waits that an API server can request for one call, as in client-go. */
 const MAX_WAITS = 10;
-/** A watch must open within this time. A busy API server queues a request for up to 15 s before it responds. */
+/** The time limit for opening a watch. A busy API server queues a request for up to 15 s before it responds. */
 const OPEN_WITHIN_MS = 30_000;
-/** The random extension of a requested wait, which prevents that all clients retry at the same time. */
+/** The random extension of a requested wait, so that not all clients retry at the same time. */
 const WAIT_JITTER = 0.1;
 
 const saysWhen = (error: KubeError): boolean =>

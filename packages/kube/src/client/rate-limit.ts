@@ -10,7 +10,8 @@ export interface RateLimit {
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;
-  let nextFree = Number.NEGATIVE_INFINITY; // The time at which the token bucket is full. Every call delays this time.
+  // The time at which the token bucket is full. Every call moves `nextFree` further into the future.
+  let nextFree = Number.NEGATIVE_INFINITY;
   return async (signal) => {
     const now = clock.monotonic();
     nextFree = Math.max(nextFree, now) + spacingMs;

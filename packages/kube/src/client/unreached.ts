@@ -31,8 +31,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * Explains a response without a `Status`. Only the 404 of an unknown path comes from a Kubernetes API without a
- * `Status`.
+ * Explains a response without a `Status`. A Kubernetes API always sends a `Status`, except with the 404 of an unknown
+ * path.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';

@@ -110,7 +110,8 @@ describe('VirtualClock', () => {
     const loop = endless().catch((error: unknown) => error);
     const advanced = clock.advance(1).catch((error: unknown) => error);
     expect(String(await loop)).toContain('more than 1000 calls of the clock at 5 ms: the work does not become idle');
-    // Code that catches the error and calls the clock again gets the error whose stack shows the loop.
+    // If code catches the error and calls the clock again, the clock throws the first error, whose stack shows the
+    // loop.
     expect(await advanced).toBe(await loop);
     expect(() => clock.now()).toThrow(String(await loop).replace('Error: ', ''));
   });

@@ -22,8 +22,8 @@ export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 export interface Controller {
   readonly name: string;
   /**
-   * Adds a key to the queue, immediately or after `afterMs`. A controller reconciles a key that was added several times
-   * once, at the earliest of these times.
+   * Adds a key to the queue, immediately or after `afterMs`. If a key was added several times, the controller
+   * reconciles the key once, at the earliest of the requested times.
    */
   enqueue(key: Key, afterMs?: number): void;
   /**

@@ -64,7 +64,7 @@ export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 
 /** Returns true if a permission is missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
 /**
- * Returns true if the API server refuses the request only now (429), for example an eviction that a budget does not
+ * Returns true if the API server refuses the request temporarily (429), for example an eviction that a budget does not
  * allow.
  */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);

@@ -7,8 +7,8 @@ export interface Fence {
    */
   confirm(): Promise<void>;
   /**
-   * Works like `confirm`, but also resolves after this process must stop its work, for the last steps before the
-   * release of the Lease.
+   * Works like `confirm`, but still resolves after the request to stop. The last steps before the release of the Lease
+   * need this method.
    */
   held(): Promise<void>;
 }

@@ -91,7 +91,8 @@ describe('a hand-over', () => {
     await t.clock.settle();
     const b = t.candidate('b');
     await t.clock.advance(61_500);
-    a.network.up = false; // Other candidates cannot distinguish a lost network from a kill of the last leader.
+    // Other candidates cannot distinguish a network failure of the last leader from the end of its process.
+    a.network.up = false;
     await t.clock.advance(13_499);
     expect(t.led).toHaveLength(1);
     await t.clock.advance(1);

@@ -41,7 +41,7 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/** The lease duration is 1 s, as in client-go. */
+/** Returns the record of a released Lease. The lease duration is 1 s, as in client-go. */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -55,7 +55,7 @@ export function holderVersion(lease: Lease | undefined, holder: string): string 
   return identity === holder ? version : undefined;
 }
 
-/** Returns the flags of the holder, or undefined without a valid annotation. */
+/** Returns the flags of the holder, or undefined if the annotation is absent or invalid. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');

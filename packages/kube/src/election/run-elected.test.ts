@@ -525,7 +525,7 @@ describe('election', () => {
     const options = { timings, ...(renewMs === undefined ? {} : { renewMs }) };
     const { end } = t.candidate('a', options);
     const refused = end.then(String, String);
-    // A candidate with accepted timings would lead until the end of the test.
+    // If a candidate accepted the timings, it would be the leader until the end of the test.
     expect(await Promise.race([refused, t.clock.settle().then(() => 'leads')])).toContain(words);
   });
 

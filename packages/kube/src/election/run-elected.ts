@@ -75,8 +75,8 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         return 'lost';
       }
       const next = quiet?.now() ? quiet : usual;
-      // The leader measures the lease duration from the time of its request, and other candidates from the later
-      // execution of the write.
+      // The leader measures the lease duration from the start of its request. Other candidates measure it from the
+      // execution of the write, which is later.
       const sentAt = clock.monotonic();
       if (next.renewDeadlineMs < pace.renewDeadlineMs) {
         pace = next;

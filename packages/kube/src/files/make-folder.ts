@@ -16,8 +16,8 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents, and returns the first created folder. The option `recursive` of Node.js never
- * returns for a folder that the operating system refuses with ENOENT, such as `/proc/x`.
+ * Creates a folder and its parents, and returns the first created folder. With the option `recursive`, `mkdir` of
+ * Node.js never returns for a folder that the operating system refuses with ENOENT, such as `/proc/x`.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const folder = resolve(path);

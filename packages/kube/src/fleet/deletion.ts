@@ -94,7 +94,7 @@ async function looksEmpty(
   };
   for (const { informer } of kinds) {
     informer.onChange(look);
-    // The first list may be empty, and then no handler is called.
+    // If the first list is empty, the informer calls no handler.
     informer.whenSynced(both).then(look, () => undefined);
   }
   await Promise.all(kinds.map(({ informer }) => informer.run(both)));

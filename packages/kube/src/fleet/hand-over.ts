@@ -8,7 +8,8 @@ import { FleetAnnotations } from '../types/fleet-annotations.ts';
 
 const MIB = 2 ** 20;
 /**
- * A cluster is handed over only if its caches exceed the limit for this time, so that a short drain moves no cluster.
+ * A cluster is handed over only if its caches exceed the limit for this time, so that a short drain does not cause a
+ * hand-over.
  */
 const CONFIRM_MS = 30_000;
 const RETRY_MS = 300_000;

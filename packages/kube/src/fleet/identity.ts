@@ -9,7 +9,7 @@ import { namespaces } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** The UID of this namespace identifies a cluster, because the API server refuses its deletion. */
+/** The UID of this namespace identifies a cluster, because the API server never deletes this namespace. */
 const NAMESPACE = 'kube-system';
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
@@ -80,7 +80,7 @@ export class ClusterIdentity {
 
 /**
  * Creates a transport that sends a request only if a recent check confirmed the identity of the cluster. After each
- * list and watch, a second check prevents that objects of another cluster enter the caches.
+ * list and watch, a second check prevents objects of another cluster from entering the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

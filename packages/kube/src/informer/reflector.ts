@@ -39,8 +39,8 @@ const MAX_EXPIRED_LISTS = 2;
 const SHORT_WATCH_MS = 1000;
 const EARLY_MS = 2000;
 /**
- * After an outage of more than 30 seconds, the reflector lists the objects again. A cache does not show a restore that
- * undid only old deletions.
+ * After an outage of more than 30 seconds, the reflector lists the objects again. A comparison with the cache cannot
+ * detect a restore that undid only old deletions.
  */
 const LONG_OUTAGE_MS = 30_000;
 /** Watches last 5 to 10 minutes, as in client-go, so that connections move between the replicas of the API server. */
@@ -84,7 +84,9 @@ export class Reflector<T extends KubeObject> {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** False after a lost connection or a restore. */
+  /**
+   * Returns false after a lost connection or a restore, until the reflector has compared the cache with the API server.
+   */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
@@ -138,7 +140,8 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Compares the API server with the cache.
-   * @returns a text if the API server has an older state, an empty text without a result, or undefined if both agree
+   * @returns a text if the API server has an older state, an empty text if the comparison has no result, or undefined
+   * if both agree
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;

@@ -1,7 +1,10 @@
 import type { KubeError } from '../contract/errors.ts';
 import { permissionText, refusedPermission } from './permission.ts';
 
-/** Returns a clause such as `this process does not have the permission to list nodes`, or undefined without a refusal. */
+/**
+ * Returns a clause such as `this process does not have the permission to list nodes`, or undefined if nothing was
+ * refused.
+ */
 export function refusalOf({
   refused,
   resource,

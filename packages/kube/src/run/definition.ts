@@ -49,7 +49,7 @@ export interface BinaryContext<F extends Flags> {
   readonly runtime: InformerRuntime;
   /** Records decisions in observe mode about actions outside of the clusters, such as calls to a cloud. */
   readonly observe?: ObserveDecisions | undefined;
-  /** The fence before irreversible actions, which is absent without leader election. */
+  /** The fence before irreversible actions; absent if leader election is disabled. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**

@@ -7,8 +7,8 @@ import { leases } from '../types/groups.ts';
 import { FLEET_FINALIZER, FleetRig, LEASE, type Replica } from './fleet-rig.testing.ts';
 
 /**
- * After this time, another replica serves the cluster: the lease duration, the longest delay before an attempt, and a
- * slow retry.
+ * After this time, another replica serves the cluster. The time is the sum of the lease duration, the longest delay
+ * before an attempt, and a slow retry.
  */
 const TAKEN_OVER_MS = 30_000;
 

@@ -30,7 +30,8 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
 
 /**
  * Observes the writes of a controller under test. Each write to an existing object must contain the UID or version of
- * the object as a precondition. The precondition refuses a write to a new object with the name of the old object.
+ * the object as a precondition. With the precondition, the API server refuses a write to a new object with the name of
+ * the old object.
  * @param byState Plural names of kinds whose deletions must contain the version.
  * @returns a function that wraps a transport, and the writes without a UID or version
  */

@@ -4,7 +4,7 @@ import { type IgnitionConfig, IgnitionError, type IgnitionUser } from '../igniti
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { ignitionOf } from './parsed.ts';
 
-/** Sections of storage that an administrator may allow to differ. */
+/** Sections of `storage` in which an administrator may allow differences between the old and the new config. */
 export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 
 /** A change that cannot be applied to a running machine. */

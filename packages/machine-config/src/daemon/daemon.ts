@@ -45,7 +45,8 @@ export interface NodeDaemonOptions {
   readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
   /**
-   * Called with the config whose files the daemon must watch, at its start and after each change of the stored config.
+   * Called at the start of the daemon and after each change of the stored config, with the config whose files the
+   * daemon must watch.
    */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
   /** Returns true after the machine or the process has ended. */

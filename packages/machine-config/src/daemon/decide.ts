@@ -29,8 +29,8 @@ export interface DaemonView {
   /** True if the node is older than its first config, so that the node waits for the rollout. */
   readonly settled?: boolean;
   /**
-   * The config for new nodes in the pool of the node, undefined before the daemon has read the pools, and null without
-   * a pool.
+   * The config for new nodes in the pool of the node. The config is undefined until the daemon has read the pools, and
+   * null if no pool contains the node.
    */
   readonly first?: string | null | undefined;
   readonly verdict?: Verdict | undefined;
@@ -79,8 +79,8 @@ export function decide(view: DaemonView): DaemonStep {
     return desired === '' ? begun(view) : update(view, desired);
   }
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // After a restore of the API server, all nodes detect their newer config at the same time, so each node waits for the
-  // rollout.
+  // After a restore of the API server, all nodes detect at the same time that their disks have a newer config. Each
+  // node keeps its config until the rollout.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // New certificates have priority over a changed disk, a refused target and a drain.
@@ -100,7 +100,10 @@ const isForgotten = (annotations: DaemonView['annotations'], stored: string): bo
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
-/** A node without a config that is not at its first boot has workloads, so the update controller sets its target. */
+/**
+ * A node that has no config, and that is not in its first boot, has workloads, so the update controller sets its
+ * target.
+ */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });

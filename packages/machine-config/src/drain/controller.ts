@@ -31,7 +31,8 @@ import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
   /**
-   * The informer of PodDisruptionBudgets, with which the controller retries blocked pods after a change of a budget.
+   * The informer of PodDisruptionBudgets. After a change of a budget, the controller retries the eviction of blocked
+   * pods.
    */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;

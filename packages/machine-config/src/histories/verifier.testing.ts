@@ -55,7 +55,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Reads the state again after a restore, because no controller has caused its changes. */
+  /** Reads the state again after a restore, because the changes of the restore do not come from a controller. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();

@@ -28,7 +28,7 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** A machine counts as updating for this time, after which mcm replaces it if it is unhealthy. */
+/** A machine counts as updating for this time. After this time, mcm replaces the machine if it is unhealthy. */
 const UPDATE_MS = 3_600_000;
 const RENEW_MS = 1_200_000;
 
@@ -69,7 +69,9 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   return { machine: changes, node: keepFromAutoscaler(node, working), ...renewal };
 }
 
-/** Removes the annotations of this controller from a machine without a pool, and from its node. */
+/**
+ * Removes the annotations of this controller from a machine that belongs to no pool, and from the node of the machine.
+ */
 export function planRelease(machine: Machine, node: Node | undefined): CompanionPlan {
   const { annotations = {}, deletionTimestamp } = machine.metadata;
   if (deletionTimestamp !== undefined) return NOTHING;

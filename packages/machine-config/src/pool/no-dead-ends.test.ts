@@ -15,7 +15,7 @@ const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** The first config, which each node can leave, and the second config, which no node can apply. */
+/** `FORMER` is a config from which each node can update, and `BAD` is a config that no node can apply. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
 /** The maximum number of steps between two waits of a daemon, larger than any real number of steps. */

@@ -21,7 +21,7 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** The informer of Secrets, without which a ControllerConfig with a pull secret is refused. */
+  /** The informer of Secrets. Without the informer, the controller refuses a ControllerConfig with a pull secret. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /** In OpenShift, another program writes the version to the ControllerConfig. */

@@ -23,8 +23,8 @@ export const isAbsentInstance = (error: unknown): boolean =>
 
 /**
  * Converts an error of EC2 to a machine code.
- * - `otherwise` is the code for all other errors. As in the original, it is `Uninitialized` for `initialize`, and
- *   `Internal` for all other calls.
+ * - `otherwise` is the code for all other errors. As in the original, `otherwise` is `Uninitialized` for `initialize`,
+ *   and `Internal` for all other calls.
  * - Throttling has the code `Unavailable`. In the original, the code is `Internal`, after which the machine waits for
  *   minutes.
  * - A cancellation by the caller has the code `Canceled`.

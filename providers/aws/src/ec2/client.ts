@@ -208,7 +208,10 @@ function requireInterface(action: string, id: string | undefined): void {
 /** The least recently used client is removed first. */
 const KEPT = 64;
 
-/** A new client would lose its connections, its keys and its learned rates. */
+/**
+ * Returns a function that caches clients, because a new client has no open connections, no cached keys and no learned
+ * rates.
+ */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);

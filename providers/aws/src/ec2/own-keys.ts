@@ -26,7 +26,7 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 /** Keys are renewed this long before their expiry, in milliseconds. */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * An expiry in the past makes the SDK ask for the keys before every request. The SDK would compare another expiry with
+ * With an expiry in the past, the SDK asks for the keys before every request. The SDK would compare a later expiry with
  * the system clock instead of the clock of the process.
  */
 const ASK_AGAIN = new Date(0);

@@ -9,7 +9,7 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** Settings for classes that name no cloud. */
+/** Settings for classes that do not name a cloud. */
 export interface AzureSettings {
   readonly cloud?: CloudName | undefined;
   /** The setting `endpoint` replaces the default of the cloud. */

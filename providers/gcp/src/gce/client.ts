@@ -185,7 +185,7 @@ export class Gce {
     return found;
   }
 
-  /** Finds the instances with a name. Concurrent lookups in one zone share one listing. */
+  /** Finds the instances with the given name. Concurrent lookups in one zone share one listing. */
   named(project: string, zone: string, name: string, signal: AbortSignal): Promise<readonly Instance[]> {
     const key = `${project}/${zone}`;
     const known = this.#lookups.get(key);

@@ -106,7 +106,7 @@ export class CloudClient {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }
 
-  /** Lists the instances on all pages, without terminated instances. */
+  /** Lists the instances on all pages, except for terminated instances. */
   async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;

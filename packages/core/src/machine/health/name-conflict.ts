@@ -15,12 +15,12 @@ const LOOKUP_MS = 30_000;
  * Handles a Node that has the name of the machine's Node but the provider ID of an unknown VM. The plan for a name
  * conflict depends on the age and the conditions of the Node:
  * - A Node that is older than the machine is stale.
- * - A Node without reports of its kubelet is stale.
+ * - A Node is stale if its kubelet sends no reports.
  * - A newer Ready Node may belong to the machine, if a user edited the provider ID of the machine.
  * - A newer Ready Node may come from a deleted VM whose `create` call returned no response.
  *
  * A lookup of the VM in the cloud distinguishes the two cases of a newer Ready Node.
- * @returns undefined without a name conflict
+ * @returns undefined if there is no name conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
   const { conflictingNode, machine } = o;

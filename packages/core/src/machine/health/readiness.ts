@@ -5,7 +5,7 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** In these phases, a machine was never available, so a readiness taint is not recorded. */
+/** A machine in these phases was never available, so mcm does not record its readiness taints. */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**

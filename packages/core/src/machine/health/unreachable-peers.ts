@@ -12,7 +12,7 @@ export type Confirmation =
   | { readonly ask: true }
   /** mcm waits for a running lookup of the VM, or until the next lookup at `waitUntil`. */
   | { readonly waitUntil: Date | undefined }
-  /** mcm replaces the machine, with a sentence about its VM if the cloud responded. */
+  /** mcm replaces the machine. If the cloud responded, `answer` is a sentence about the VM. */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {

@@ -43,7 +43,7 @@ interface Wanted {
 
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
-/** The reasons that need the label for the selection. */
+/** The reasons that are valid only while the Node has the label `selected-for-update`. */
 const STARTED: ReadonlySet<string> = new Set([
   Reasons.SelectedForUpdate,
   Reasons.DrainSuccessful,
@@ -55,8 +55,8 @@ const STARTED: ReadonlySet<string> = new Set([
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
  * - A failed update can start again after a user removes the labels for the result and the selection. In the original,
  * a failed update blocks the node forever.
- * - A node without a selection becomes a candidate again. In the original, the machine controller drains the node,
- * although the manager has not selected the node.
+ * - If the manager withdraws the selection of a node, the node becomes a candidate again. In the original, the machine
+ * controller drains the node, although the manager has not selected the node.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -86,7 +86,7 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
   const times = { lastHeartbeatTime: time, lastTransitionTime: time };
   return {
     do: 'setNodeCondition',
-    // If the manager withdraws the update at this moment, the agent must not start.
+    // With the precondition, the agent does not start if the manager withdraws the update at this moment.
     onlyIfUnchanged: true,
     condition: { type: NodeConditions.InPlaceUpdate, status: 'True', reason, message, ...times },
   };
@@ -111,7 +111,8 @@ export function planInPlace(o: MachineObservation, now: Date): Plan | undefined 
 
 function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefined {
   if (!node.spec.unschedulable) {
-    // The cordon of a withdrawn update would stay forever.
+    // If the manager withdraws the update at this moment, mcm must not cordon the Node, because no later step would
+    // uncordon it.
     const main = { spec: { unschedulable: true }, onlyIfUnchanged: true } as const;
     return act('cordoning the Node for the in-place update', { do: 'syncNode', patch: { main } });
   }

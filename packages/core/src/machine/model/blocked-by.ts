@@ -7,15 +7,15 @@ import { millis } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, nextAt, type Plan } from './plan.ts';
 
-/** If a new block is the only change of a status, mcm writes the status after this delay. */
+/** If a new entry of `blockedBy` is the only change of a status, mcm writes the status after this delay. */
 const PAUSE_MS = 5_000;
 
 const withBlocks = ({ blockedBy: _, ...status }: MachineStatus, blocks: readonly Block[]): MachineStatus =>
   blocks.length > 0 ? { ...status, blockedBy: [...blocks] } : status;
 
 /**
- * Adds `status.blockedBy` to a plan. If the machine waits and the plan writes no status, changed blocks cause a status
- * write.
+ * Adds `status.blockedBy` to a plan. If the machine waits and the plan writes no status, a change of `blockedBy` causes
+ * a status write.
  */
 export function withBlockedBy(
   plan: Plan,
@@ -52,7 +52,7 @@ function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Block
   return { kind, namespace, name };
 }
 
-/** Returns the blocks of a drain, without pods that terminate in time. */
+/** Returns the objects that block a drain, except for pods that terminate in time. */
 export const drainBlocks = ({ blockers }: DrainPlan, nodeName: string): readonly Blocking[] =>
   blockers.map((blocker) => ({ cause: 'Drain', object: objectOf(blocker, nodeName), reason: blocker.text }));
 

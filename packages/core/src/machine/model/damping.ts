@@ -15,7 +15,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const FRESH_MS = 60_000;
 
-/** The requirement for the next write: a delay until a time, or a read of the Node from the API server. */
+/** The requirement for the next write: mcm must wait until a time, or read the Node from the API server. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**

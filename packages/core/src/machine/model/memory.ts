@@ -22,7 +22,9 @@ export interface MachineMemory {
   drain: DrainMemory;
   /** The UID of the Node that mcm deleted, and that an outdated cache may still contain. */
   releasedNode?: string;
-  /** The version of the machine without its finalizer, which an outdated cache may still contain. */
+  /**
+   * The version of the machine from which mcm removed its finalizer. An outdated cache may still contain this version.
+   */
   finishedVersion?: string;
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;

@@ -4,7 +4,10 @@ import { type Plan, wait } from './plan.ts';
 
 const RETRY_MS = 5_000;
 
-/** While the cache contains a Node that no longer exists, the controller would repeat these actions immediately. */
+/**
+ * Actions on a Node. While the cache contains a Node that no longer exists, the controller would repeat these actions
+ * immediately.
+ */
 const ON_NODE: ReadonlySet<string> = new Set(['cordon', 'markOutOfService', 'deleteStaleNode']);
 
 /** Returns the time of the next request for a Node that exists in the cache, but not in the API server. */

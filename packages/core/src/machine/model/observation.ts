@@ -47,7 +47,10 @@ export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
   readonly waitsFor?: string;
-  /** The error of a driver call that still runs after its deadline, so that no other call of the machine starts. */
+  /**
+   * The error of a driver call that still runs after its deadline. Until the call ends, no other call for the machine
+   * starts.
+   */
   readonly overdue?: FailedCall;
 }
 

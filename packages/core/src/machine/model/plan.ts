@@ -53,7 +53,7 @@ export type Action =
   | { readonly do: 'deleteToken' }
   | { readonly do: 'deleteMachine' }
   /**
-   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write removes the
+   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the write also removes the
    * finalizer of mcm from the Node.
    */
   | {

@@ -8,8 +8,8 @@ const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
 /**
- * Another process must be able to withdraw EvictionRequests, so an annotation on the Machine is written before the
- * first one.
+ * Another process must be able to withdraw EvictionRequests, so mcm writes an annotation on the Machine before it
+ * creates the first EvictionRequest.
  */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);

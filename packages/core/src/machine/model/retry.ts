@@ -1,6 +1,6 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** The wait between attempts doubles with each attempt up to `maxMs`, in milliseconds. */
+/** The waits between attempts, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -45,7 +45,7 @@ export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long 
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
 const POWER_RETRY: RetryTable = table(medium);
-/** mcm never stops to retry a deletion, because an existing VM costs money. */
+/** mcm retries a deletion without a limit, because an existing VM costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
 /** The waits before a retry, by the kind of driver call and the error code. */

@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** The expiry of the preservation, without which a phase change ends the preservation. */
+  /** The expiry of the preservation. A phase change without an expiry ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -77,7 +77,10 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
  */
 const REFRESH_MS = 30 * 60_000;
 
-/** Two texts count as equal above this similarity, such as failures with different request IDs. */
+/**
+ * If the similarity of two texts exceeds this value, they count as equal, such as errors that differ only in request
+ * IDs.
+ */
 const SIMILAR = 0.75;
 
 const COMPARED_LENGTH = 1_000;

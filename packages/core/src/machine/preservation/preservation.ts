@@ -57,9 +57,9 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Plans the preservation of a machine, or returns undefined without an action. Each status write of a creation removes
- * the expiry, so a machine in creation cannot be preserved. Source: machine-controller-manager, machine_util.go,
- * manageMachinePreservation.
+ * Plans the preservation of a machine, or returns undefined if no action is necessary. Each status write of a creation
+ * removes the expiry, so a machine in creation cannot be preserved. Source: machine-controller-manager,
+ * machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;

@@ -15,7 +15,10 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/** A MachineSet must complete the adoption of a warm machine within this time, or the machine is warm again. */
+/**
+ * If a MachineSet does not complete the adoption of a warm machine within this time, the machine returns to the warm
+ * pool.
+ */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
 
@@ -52,7 +55,8 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * Refuses a setting that the driver does not support before any driver call, so that no VM runs in an unintended state.
+ * Before any driver call, refuses a setting that the driver does not support, so that no VM runs in an unintended
+ * state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `mcm creates no VM for the warm machine: ${because}`;

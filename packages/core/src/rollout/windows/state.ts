@@ -10,7 +10,7 @@ export interface ClosedWindow {
 
 export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
   readonly reason: 'RolloutBudget';
-  /** True if the wait is so short that the status does not report it. */
+  /** True if the wait is too short to be reported in the status. */
   readonly brief: boolean;
 }
 

@@ -21,7 +21,7 @@ const KEY = 'report';
 
 const PERIOD_MS = 10_000;
 
-/** Many machines change at about the same time, so a write waits for this delay. */
+/** A write is delayed by this time, because many machines can change together. */
 const SETTLE_MS = 1_000;
 
 const START_MS = 60_000;
@@ -110,7 +110,7 @@ const storedOf = (object: ConfigMap | undefined): Stored => ({
   data: new Map(Object.entries(object?.data ?? {})),
 });
 
-/** Returns the rows to write with null for rows to remove, or undefined without a change. */
+/** Returns the rows to write, in which null removes a row, or undefined if no row has changed. */
 function changesOf(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, string>,

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The time of the list request, after which created VMs may be missing in the list. */
+  /** The time of the list request. VMs that were created after this time may be missing in the list. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }

@@ -14,7 +14,7 @@ export interface ForeignFilterOptions {
 
 /**
  * Removes the VMs of other control clusters from a list, and sends one event for each other control cluster.
- * @param reported the control clusters for which mcm has already sent an event, to which the function adds
+ * @param reported the control clusters for which mcm has already sent an event; the function adds each new one
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -40,8 +40,8 @@ export interface Suspects {
 }
 
 /**
- * Removes kept VMs from a list. The record of a kept VM is deleted only after the VM, because a crash would leave a VM
- * without a record.
+ * Removes kept VMs from a list. The record of a kept VM is deleted after the VM, so that a crash between both deletions
+ * leaves no VM without a record.
  * @throws KubeError
  */
 export async function withoutKept(

@@ -33,7 +33,7 @@ export function classOfNode({ metadata }: Node, namespace: string): string | und
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
-/** A machine and a Node belong together if one names the other in a label, or if both have one VM. */
+/** A machine and a Node belong together if one names the other in a label, or if both belong to one VM. */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
@@ -62,8 +62,8 @@ const passing = (because: string): Kept => ({ because, passing: true });
  * Returns the reason why mcm keeps a Node without a machine, or undefined for an orphan, which meets all conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
- * - The Node is old enough.
- * - An earlier search also found no machine for the Node.
+ * - The Node has reached the minimum age of an orphan.
+ * - An earlier search, at least the minimum time ago, also found no machine for the Node.
  * - A later VM listing of every class does not contain the VM of the Node.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {

@@ -40,7 +40,7 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** The recorder for events of Nodes, without which only the log reports orphaned Nodes. */
+  /** The recorder for events of Nodes. Without the recorder, only the log reports orphaned Nodes. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;

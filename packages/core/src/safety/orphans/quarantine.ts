@@ -43,7 +43,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
     return 'the API server with the machines was restored to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
-  // A quarantine continues for the remaining VMs if another class put VMs into quarantine earlier.
+  // A VM stays in quarantine if this class or another class put the VM into quarantine earlier.
   if (new InstanceSet([...quarantinedVms(machineClass), ...quarantinedElsewhere]).has(vm.providerId))
     return 'the VM was already in quarantine';
   return undefined;

@@ -39,7 +39,9 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
-/** Replicas whose machines have run pods come first, because their replacements delay other replacements for longer. */
+/**
+ * Replicas whose machines have run pods count first, because their replacements delay other replacements for longer.
+ */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };

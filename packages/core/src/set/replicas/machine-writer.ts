@@ -39,7 +39,7 @@ export interface MachineChange {
 }
 
 export interface Vacancies {
-  /** The names of existing machines that another owner controls, to which the writer adds names. */
+  /** The names of existing machines that another owner controls; the writer adds each such name that it finds. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;

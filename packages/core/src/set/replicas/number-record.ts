@@ -46,7 +46,8 @@ export class NumberRecord {
   }
 
   /**
-   * Another process may have created machines that the caches do not contain before the first creation.
+   * Reads the set once before the first creation, because another process may have created machines that the caches
+   * lack.
    * @returns false if the caches were outdated, so that the set must decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {

@@ -13,10 +13,10 @@ const hasReportedSize = ({ metadata, status }: MachineSet): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1);
 
 /**
- * Returns the number of available surplus machines that a set may delete, or undefined for any number.
+ * Returns the number of available surplus machines that a set may delete, or undefined if the number is unlimited.
  * - The limit applies while all sets of the deployment together have too few replicas for a rollout. The sizes are
  *   outdated if the earlier leader wrote them before a user increased the replicas.
- * - Afterwards, the limit applies to the machines that the set has kept.
+ * - After the set has reported its size, the limit applies to the surplus machines that the set has kept.
  */
 export function spareMachines(
   set: MachineSet,

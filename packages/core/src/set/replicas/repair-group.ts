@@ -84,7 +84,10 @@ export class RepairGroups {
     });
   }
 
-  /** Returns the time until which failed machines of the current set are kept, as for the deployment controller. */
+  /**
+   * Returns the time until which failed machines of the current set are kept. The deployment controller uses an equal
+   * time.
+   */
   #keptOf(
     deployment: MachineDeployment,
     { current, old }: Sets,

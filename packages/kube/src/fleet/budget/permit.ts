@@ -1,6 +1,9 @@
 import type { Hold, LocalCluster } from './decide.ts';
 
-/** The needs of one rollout in a cluster. */
+/**
+ * Whether a rollout wants to start disruptions (`wants`), and whether none of its disruptions is in progress
+ * (`settled`).
+ */
 export interface RolloutNeeds {
   readonly wants: boolean;
   readonly settled: boolean;

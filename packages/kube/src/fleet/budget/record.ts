@@ -1,7 +1,7 @@
 import { isRecord } from '../../contract/json-values.ts';
 
 export interface Claim {
-  /** The identity of the run of the controllers that may use the claim. */
+  /** The identity of the controller run that may use the claim. */
   readonly id: string;
   readonly since: string;
 }

@@ -27,7 +27,9 @@ export class FreedSecrets {
     if (this.#kept.isKept(secret)) await this.#kept.free(this.#seed, secret);
   }
 
-  /** The cached namespace may be older than the cached Secret, so the method reads the namespace. */
+  /**
+   * The cached namespace may be older than the cached Secret, so the method reads the namespace from the API server.
+   */
   async ifNamespaceStays(secret: Secret): Promise<void> {
     const { namespace = '', uid } = secret.metadata;
     if (!this.#kept.isKept(secret) || this.#checked.has(uid)) return;

@@ -21,11 +21,11 @@ export interface SeedCluster {
   readonly keys: readonly string[];
 }
 
-/** Engages and disengages the clusters of a seed. */
+/** Adds the clusters of a seed to the fleet, and removes them from the fleet. */
 export class SeedMembers {
   readonly #found: Discovered;
   readonly #free: FreedSecrets | undefined;
-  /** Other fleets use the same finalizer, so this process frees only Secrets of clusters that it knows. */
+  /** Other fleets also use this finalizer, so this process removes it only from the Secrets of clusters in this set. */
   readonly #engaged = new Set<string>();
 
   constructor(found: Discovered, free: FreedSecrets | undefined) {

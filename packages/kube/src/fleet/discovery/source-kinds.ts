@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 import { FleetSourceAnnotations } from '../../types/fleet-source-keys.ts';
 
-/** A kind of another project, whose version the API server decides. */
+/** A kind of another project, without its version, because API servers serve different versions. */
 export type SourceKind = Pick<ResourceDefinition<KubeObject>, 'group' | 'plural' | 'kind'>;
 
 /** The kind `Cluster` of Cluster API. */
@@ -19,7 +19,7 @@ export interface ClusterApiCluster extends KubeObject {
   readonly spec?: { readonly paused?: boolean };
 }
 
-/** The field and the annotation with any value pause a Cluster, as for Cluster API. */
+/** As in Cluster API, the field `paused`, or the annotation with any value, pauses a Cluster. */
 export const isPausedCluster = ({ metadata, spec }: ClusterApiCluster): boolean =>
   spec?.paused === true || metadata.annotations?.[FleetSourceAnnotations.Paused] !== undefined;
 

@@ -36,7 +36,9 @@ export class LeaseBook {
     return this.#known.get(namespace);
   }
 
-  /** Returns the monotonic time at which a Lease expires if it is not renewed, or undefined without a Lease. */
+  /**
+   * Returns the monotonic time at which a Lease expires if it is not renewed, or undefined if the Lease does not exist.
+   */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

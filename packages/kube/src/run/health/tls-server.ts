@@ -34,9 +34,9 @@ const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves requests without a body over HTTPS to unauthenticated clients. The TLS server limits the size of headers and
- * the number of connections, and disconnects slow clients.
- * Without a pair, the TLS server refuses connections until TlsServer.use sets a pair.
+ * Starts an HTTPS server for unauthenticated clients that send requests without a body. The TLS server limits the size
+ * of headers and the number of connections, and disconnects slow clients. Without a pair, the TLS server refuses
+ * connections until TlsServer.use sets a pair.
  */
 export async function startTlsServer(
   { host, port, flag }: ServingAddress,
@@ -78,7 +78,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // After an unread body, the server closes the connection, because it would parse the body as the next request.
+  // The server would parse an unread body as the next request, so it closes the connection.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

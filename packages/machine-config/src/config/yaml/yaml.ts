@@ -22,7 +22,10 @@ export function printTo(sink: YamlSink, value: unknown): string {
   return line(printScalar(value, 2, 0));
 }
 
-/** JavaScript stores a growing text as a tree, which the garbage collector moves if it lives long. */
+/**
+ * JavaScript stores a growing text as a tree, which the garbage collector moves. Therefore, the writer passes on the
+ * text in pieces of about this length.
+ */
 const PIECE = 8192;
 
 const isFilledObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

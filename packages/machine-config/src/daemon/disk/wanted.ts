@@ -6,7 +6,7 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /** The content from the config to which the other parts are appended. */
+  /** The content in the config, or undefined if the config only appends to the file of the operating system. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }

@@ -2,7 +2,10 @@ import * as z from 'zod';
 
 interface ListRule {
   readonly key?: (entry: never) => string;
-  /** An entry of one list removes entries with its key from the other lists of the group. */
+  /**
+   * The name of a group of lists. An entry of one list removes entries with an equal key from the other lists of the
+   * group.
+   */
   readonly shared?: string;
   readonly append?: true;
 }

@@ -17,7 +17,9 @@ export function unitProblem(contents: string | undefined, print: PrintText = JSO
 
 const isComment = (character: string): boolean => character === '#' || character === ';';
 
-/** Matches white space in Go, in which U+0085 counts and the byte order mark does not. */
+/**
+ * Matches the characters that Go treats as white space: U+0085 is white space in Go, but the byte order mark is not.
+ */
 const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');

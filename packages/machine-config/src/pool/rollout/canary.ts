@@ -59,7 +59,7 @@ export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[]
   }
   const message = `${count} canaries have MachineConfig ${targetOf(pool)}`;
   if (known?.status === 'True' && known.message !== message) {
-    // The canaries were successful with an earlier target, so the soak time starts again.
+    // The condition reports success of the canaries with an earlier target, so the soak time starts again.
     return { room: 0, condition: { type, status: 'False', reason: 'Waiting', message }, againMs: BEGIN_MS };
   }
   const since = known?.status === 'True' ? Date.parse(known.lastTransitionTime ?? '') : now;

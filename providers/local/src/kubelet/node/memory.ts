@@ -23,7 +23,7 @@ export interface KubeletMemory {
   remove(instanceId: string): void;
 }
 
-/** The stored files and settings of a machine, with which it continues in the next cloud process. */
+/** The stored files and settings with which a machine continues in the next cloud process. */
 export interface StoredMachine {
   readonly disk: DiskImage;
   readonly boots: number;
