@@ -144,7 +144,7 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/** An existing file is removed first, because its mode may allow other users. */
+/** The mode of an existing file may allow access by other users, so the function changes the mode before it writes. */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);

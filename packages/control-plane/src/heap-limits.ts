@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** The growth of a smaller heap is limited. */
+/** The heap size in bytes below which the V8 flags limit the growth of the heap. */
 const LARGE_HEAP = 256 * 2 ** 20;
 /** The heap size in bytes above which the heap may always grow to twice its live size. */
 const HUGE_HEAP = 2 * LARGE_HEAP;

@@ -66,7 +66,7 @@ export interface ControlPlaneOptions {
    * start.
    */
   readonly controllersAfter?: Promise<unknown>;
-  /** The names and defaults of the eviction rules are those of the flags of kube-controller-manager. */
+  /** The eviction rules have the names and defaults of the kube-controller-manager flags. */
   readonly evictionRules?: Partial<EvictionRules>;
   readonly crds?: readonly object[];
   /**

@@ -10,7 +10,7 @@ const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
-/** Refuses an invalid certificate authority at the start. */
+/** Throws if the private key does not match the certificate, or if the certificate has expired. */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
   const hint = 'remove both files. The next start creates a new authority, and you must write the kubeconfigs again';

@@ -37,7 +37,7 @@ const SHORTEST_SECONDS = 600;
  * The validity of a certificate starts five minutes before its signature, because the clock of a client may be slow.
  */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** The validity of a certificate with a shorter lifetime starts at its signature. */
+/** If the lifetime of a certificate is shorter than this time, its validity starts at its signature. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {

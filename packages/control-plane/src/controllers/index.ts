@@ -38,7 +38,6 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 
 export type { EvictionRules } from './node/eviction-rules.ts';
 
-/** The settings of the controllers that have settings. */
 interface ControllerSettings extends AccountSecretValues {
   /** Without a signer, the certificate controllers sign no certificates. */
   readonly signer?: Signer | undefined;
@@ -133,7 +132,7 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // A name after a leading `-` must exist too.
+  // The caller also refuses an unknown controller name after a leading `-`.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }

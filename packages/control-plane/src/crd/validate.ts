@@ -92,7 +92,10 @@ interface Contents {
   readonly hasStatus: boolean;
 }
 
-/** Validates some fields of a CRD version. As in kube-apiserver, selectable fields need a schema in the same place. */
+/**
+ * Validates some fields of a CRD version. As in kube-apiserver, selectable fields are checked only with a schema that
+ * is stored at the same level: spec or version.
+ */
 function validateContents(version: Fields, { words, paths, hasStatus }: Contents): StatusCause[] {
   const hasSchema = words.includes('schema');
   const causes: StatusCause[] = [];

@@ -30,7 +30,7 @@ interface Document {
     schemas: Record<string, Record<string, unknown> & { properties?: Record<string, Record<string, unknown>> }>;
   };
 }
-// The documents are JSON without a narrower type.
+// The type of the returned document is JSON, so the test declares the structure of the document.
 const document = (group: string, version: string): Document =>
   openApiV3(
     [...builtinKinds, custom].filter((kind) => kind.group === group && kind.version === version),
@@ -43,7 +43,7 @@ describe('the index', () => {
       version,
       hash: fingerprint(kinds.filter((kind) => kind.group === group && kind.version === version)),
     }));
-    // The index is JSON without a narrower type.
+    // The type of the returned index is JSON, so the test declares the structure of the index.
     return (openApiV3Index(entries) as unknown as { paths: Record<string, { serverRelativeURL: string }> }).paths;
   };
 

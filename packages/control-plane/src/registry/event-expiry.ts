@@ -13,7 +13,7 @@ interface Key {
 }
 
 /**
- * Batches of events with almost equal times of their last write. The memory use depends on the number of events, but
+ * Groups events whose last writes happened at almost the same time. The memory use depends on the number of events, but
  * not on the number of writes.
  */
 class Batches {

@@ -158,7 +158,7 @@ describe('transition rules', () => {
     const words = `Invalid value: "bad": failed rule: self == 'x'`;
     expect(warned({ a: ['bad'], b: 'new' }, { a: ['bad'], b: 'old' })).toEqual([[`spec.a[0]: ${words}`], 0]);
     expect(warned({ a: ['bad', 'x'] }, { a: ['bad'] })).toEqual([[], 1]);
-    // A rule without a result is an error for every old value.
+    // A rule whose evaluation fails causes an error, even if the value is unchanged.
     expect(warned({ n: 0, b: 'new' }, { n: 0, b: 'old' })).toEqual([[], 1]);
   });
 

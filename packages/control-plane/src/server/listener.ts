@@ -155,8 +155,8 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // Some clients (@kubernetes/client-node) lose an event that arrives together with the end, so the end is sent
-    // later.
+    // Some clients (@kubernetes/client-node) lose an event that arrives together with the end of the response, so the
+    // server sends the end later.
     end: () => {
       setImmediate(() => response.end());
     },

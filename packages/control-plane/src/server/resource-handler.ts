@@ -85,7 +85,10 @@ const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'port
 /** For a write, the requested form is checked only after the operation. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** Parses the options of a write. In a creation, the media type of the body is checked before the options. */
+/**
+ * Parses the options of a write. When a client creates an object, the media type of the body is checked before the
+ * options.
+ */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
@@ -238,7 +241,7 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    // Of all subresources, only the Scale supports a Table, and a connection supports no other form.
+    // Of all subresources, only the Scale can be a Table. Connections support none of the forms in `FORMS`.
     const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
     const isScale = info.subresource === 'scale';
     const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);

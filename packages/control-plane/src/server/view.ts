@@ -105,7 +105,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // kube-apiserver first reads an untyped object as a list, so it reports this error later.
+    // For an untyped object, kube-apiserver first tries to read a list, and returns the error of this attempt.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
@@ -162,7 +162,7 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
-/** Returns the fields of an empty object in Go for a bookmark, without type and metadata. */
+/** Returns the fields of Go's empty object for a bookmark, except the type and the metadata. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };

@@ -33,16 +33,22 @@ export interface CheckpointLimits {
   /** The log restarts immediately if the store writes at most this number of bytes during a checkpoint. */
   readonly calm: number;
   /**
-   * The log of a busy store restarts at a multiple of the pages. Before this pause, checkpoints repeat until the store
-   * writes at most this number of bytes during a checkpoint.
+   * If the log has more than `URGENT` times `pages`, the log restarts when the store writes at most this number of
+   * bytes during a checkpoint. Until this restart, checkpoints repeat.
    */
   readonly rest: number;
 }
 
 const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, calm: 2 ** 15, rest: 2 ** 19 };
-/** At this multiple of the pages, the log of a busy store restarts. A pause needs about 0.1 s, so pauses must be rare. */
+/**
+ * Above this multiple of `pages`, the limit `rest` replaces the limit `calm`, so that the log of a busy store can
+ * restart. A pause needs about 0.1 s, so pauses must be rare.
+ */
 const URGENT = 3;
-/** On a slow disk, the rest of the log may never become small. At this multiple of the pages, the log restarts anyway. */
+/**
+ * Above this multiple of `pages`, the log restarts even if its rest is large, because on a slow disk the rest may never
+ * become small.
+ */
 const FORCED = 4;
 
 /** The database of a store. The thread receives a copy of these values. */

@@ -25,7 +25,7 @@ test('a full store refuses and discards writes, answers reads, and accepts write
   let refused: Awaited<ReturnType<typeof client.send>> | undefined;
   for (let round = 0; refused === undefined; round++) {
     const batch = ['a', 'b', 'c'].map((name) => `${name}-${round}`);
-    // Reads at the same time return only writes that become durable.
+    // A read during these writes returns only objects whose writes become durable.
     const [read, ...answers] = await Promise.all([
       names(),
       ...batch.map((name) => client.send('POST', PATH, body(name))),

@@ -127,7 +127,7 @@ export class MemoryStore implements Store {
     return store;
   }
 
-  /** Adds a record from a file or backup, without an event and without a change in the history. */
+  /** Adds a record from a file or backup. The method sends no event and adds no change to the history. */
   protected restore(resource: string, record: StoredRecord): void {
     this.#resource(resource).table.set(record);
   }

@@ -3,19 +3,22 @@ import type { StoredRecord } from './record.ts';
 
 /** The name of the index by namespace and name. */
 export const KEY = 'key';
-/** The index value of a record that matches a choice. */
+/** The index value of a record that meets the requirement `choice`. */
 const MEETS = 'yes';
 
 /** An index and a value in it. With `scoped`, the index value starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** A requirement of several values. A record that meets the requirement has the index value `MEETS`. */
+  /**
+   * The requirement, unless it names exactly one value. A record that meets the requirement has the index value
+   * `MEETS`.
+   */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
 
-/** Returns the key of a record: `namespace/name`. Neither of the two contains a slash. */
+/** Returns the key of a record: `namespace/name`. Namespaces and names contain no slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 

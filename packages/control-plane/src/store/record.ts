@@ -1,6 +1,6 @@
 /**
- * A stored object. Responses and watches contain its JSON text unchanged, and only writers parse the text. The record
- * also contains labels and selectable fields, so a selector needs no parsing.
+ * A stored object. Responses and watches contain the stored JSON text unchanged, and only writers parse the text. The
+ * record also contains labels and selectable fields, so a selector needs no parsing.
  */
 export interface StoredRecord {
   readonly namespace: string;

@@ -315,8 +315,8 @@ test('a replay contains all matching changes in order, also with a limited histo
         const state = new State(max);
         const start = revision;
         play(state, new Map(), first);
-        // The history creates indexes at different times: before the changes, which the index must follow, and after
-        // them.
+        // In some runs, the history creates the index before the later changes and must update the index. In other
+        // runs, the history creates the index after all changes.
         if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
         play(state, new Map(), later);
         const from = Math.max(start, revision - back);

@@ -54,7 +54,7 @@ export interface PageOptions {
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of remaining records after `after`. With this number, the store does not count the records of an older
+   * The number of records after the key `after`. With this number, the store does not count the records of an older
    * revision.
    */
   readonly left?: number | undefined;

@@ -64,8 +64,8 @@ export class ProcessedScaleIns {
   }
 
   /**
-   * Waits until the manager has applied the last change of the size. The manager refuses a scale-in that starts from an
-   * unknown size, and then restores the size before an increase that the manager has not applied.
+   * Waits until the manager has applied the last change of the size. Without this wait, the manager could refuse a
+   * scale-in because it does not know an increased size yet, and would undo the increase.
    * @throws AutoscalerError after 4 seconds
    */
   async applied(id: string, deployment: MachineDeployment): Promise<void> {

@@ -38,7 +38,10 @@ export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
-  /** The last refused rollback of each deployment, which its status reports until its generation changes. */
+  /**
+   * The last refused rollback of each deployment. The status reports this rollback until the generation of the
+   * deployment changes.
+   */
   readonly #refused = new Map<
     string,
     { readonly uid: string; readonly generation: number; readonly message: string }

@@ -37,7 +37,10 @@ export interface DisruptionBudget {
   readonly failed: number;
   readonly unreachable: number;
   readonly joining: number;
-  /** The number of machines that have not joined joinPatienceMs after their creation, and for which nothing waits. */
+  /**
+   * The number of machines that have not joined within `joinPatienceMs` after their creation. Rollouts and replacements
+   * do not wait for these machines.
+   */
   readonly late: number;
   readonly updating: number;
   readonly leaving: number;
@@ -53,7 +56,7 @@ export interface DisruptionBudget {
   readonly repairing: number;
   /**
    * The number of replicas in `repairing` that delay the next replacement; a machine that never joined has no pods to
-   * move. A replica does not count if its replacement exists, and its former machine is removed and never joined.
+   * move. A replica does not count if its replacement exists, and its former machine, which never joined, is removed.
    */
   readonly holding: number;
   /** Whether machines of an older template exist, or the rollout is not complete yet. */
@@ -150,7 +153,7 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
 
 /**
  * Returns the number of replicas of repairs that delay the next replacement. A replica does not count if its
- * replacement exists, and its former machine is removed and never joined.
+ * replacement exists, and its former machine, which never joined, is removed.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -223,8 +226,8 @@ export const rolloutRoom = (available: number, replicas: number, unavailable: nu
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Returns the number of failed machines that may be replaced at the same time. During a rollout, at most the disruption
- * budget of failed machines may be replaced, and always at least one.
+ * Returns the number of failed machines that may be replaced at the same time. During a rollout, the number is at most
+ * the disruption budget, but at least one.
  */
 export const repairAllowance = (
   { rolling, unavailable }: Pick<DisruptionBudget, 'rolling' | 'unavailable'>,
@@ -236,7 +239,7 @@ export const repairAllowance = (
  * - During a rollout, the result is at most the unused part of the disruption budget. While a failed machine waits for
  * its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
  *   or fails (incident 14).
- * - Without a rollout, at least one replacement is always possible during changes by the user.
+ * - Without a rollout, one replacement is possible even if changes by the user exceed the limit.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;

@@ -33,7 +33,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Checks flags that depend on each other, and values that the parser of a single flag accepts. */
+/** Checks the format of `--max-unhealthy-replacements`, because the flag parser accepts any text. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

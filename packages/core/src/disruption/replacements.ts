@@ -18,8 +18,8 @@ export const replacementGroup = (machine: Machine): string => {
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Counts all disruptions of a group. A machine whose drain cannot end does not count as a disruption, because it would
- * block all replacements of its group. The original counts a Terminating machine twice, which has no effect with its
+ * Counts all disruptions of a group. A machine whose drain cannot end would block all replacements of its group, so the
+ * machine does not count as a disruption. The original counts a Terminating machine twice, which has no effect with its
  * limit 1. Source: machine_util.go, isMarkableForFailure.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {

@@ -67,7 +67,7 @@ export class Safeguards {
 }
 
 /**
- * A machine whose drain cannot end does not count as a replica, because a rollout would wait for the machine forever.
+ * A rollout would wait forever for a machine whose drain cannot end, so the machine does not count as a replica.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

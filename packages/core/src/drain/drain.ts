@@ -34,15 +34,15 @@ export interface DrainPlan {
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can end without a
-   * user.
+   * The policy that keeps the remaining pods after the drain timeout. The field is undefined while the drain can end
+   * without an action by a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
    * After an interruption of the watch, pods may be missing in the cache, so the drain waits until the watch continues.
    */
   readonly awaitsWatch?: true;
-  /** Whether the controller must read the Evictions of pods again for which it requested an eviction. */
+  /** Whether the controller must read the Evictions again, because a pod with an EvictionRequest still waits. */
   readonly readsResponders?: true;
   /** Volumes that were not detached in time, and for which the drain no longer waits. */
   readonly leftAttached: readonly Blocker[];
@@ -226,8 +226,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a pod that waits for the volumes of other pods. The end of another drain's move may be missed, so the wait for
- * volumes has a time limit.
+ * Plans a pod that waits for the volumes of other pods. This drain may not notice the end of a move by another drain,
+ * so the wait for volumes has a time limit.
  */
 function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const busy = busyDriverOf(o, pod, now);

@@ -33,7 +33,10 @@ export interface DrainExplanation {
   readonly detaching?: readonly string[] | undefined;
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /** The drain deletes pods instead of evicting them from this time, or never if the policy forbids the deletion. */
+  /**
+   * From this time on, the drain deletes pods instead of evicting them. The time is undefined if the policy forbids the
+   * deletion.
+   */
   readonly deletesFrom?: Date | undefined;
   /** The end of the drain timeout, after which the policy determines the actions of the drain. */
   readonly overAt: Date;

@@ -1,6 +1,6 @@
 import type { Key } from '@mcm/kube';
 
-/** Stores the topic that each object waits for, at most one. */
+/** Stores the objects that wait, each for at most one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();

@@ -5,7 +5,7 @@ const MINUTE = 60_000;
 /** If the cloud gives less time, the drain starts at once, without a wait for the replacement. */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
-/** The forced drain starts at most this long before the end of the VM. */
+/** The maximum time between the start of the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
 /** If the VM still exists at this time after the deadline, the interruption no longer applies. */

@@ -8,7 +8,7 @@ const MAX_LENGTH = 64 * 1024;
 
 /**
  * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class. An
- * annotation of the class contains its last valid provider spec, which a restart of mcm would lose.
+ * annotation of the class contains its last valid provider spec, so that a restart of mcm does not lose the spec.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();

@@ -26,7 +26,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Each row of the tables fails if its condition is removed from the code. */
+/** For each row of the tables, a test fails if the code ignores the condition. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);

@@ -83,12 +83,12 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** Without `crd`, the CRD was deleted, and without `old`, the CRD is new. */
+  /** `crd` is undefined for a deleted CRD, and `old` is undefined for a new CRD. */
   definitionChanged(crd: ApiObject | undefined, old: ApiObject | undefined): void {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
 
-  /** A call during a read starts a second read afterwards. */
+  /** A call during a read starts another read when the current read ends. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

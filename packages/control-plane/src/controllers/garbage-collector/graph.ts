@@ -12,7 +12,7 @@ export interface GraphNode {
   finalizers: readonly string[];
 }
 
-/** Most objects have no owner and no finalizer, and share this list. */
+/** Most objects have no owner and no finalizer, and share this empty list. */
 const NONE: readonly never[] = [];
 
 export const FOREGROUND = 'foregroundDeletion';

@@ -9,7 +9,10 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
-/** Kubernetes waits five seconds for all API servers, but only one API server exists here. */
+/**
+ * Kubernetes waits five seconds until all API servers know the deletion, but this control plane has only one API
+ * server.
+ */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.events.k8s.io']);
 

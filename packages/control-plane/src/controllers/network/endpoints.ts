@@ -26,7 +26,7 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** An annotation marks an Endpoints object with a truncated list. */
+/** The maximum number of addresses. An annotation marks an Endpoints object whose list of addresses was truncated. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 

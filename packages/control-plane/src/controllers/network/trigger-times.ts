@@ -37,7 +37,10 @@ export class TriggerTimes {
   }
 }
 
-/** Returns the annotation with the time of a change. The format is RFC 3339, without a fraction of zero. */
+/**
+ * Returns the annotation with the time of a change. The format is RFC 3339, and the fraction of a second has no
+ * trailing zeros.
+ */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });

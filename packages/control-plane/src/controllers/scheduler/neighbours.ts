@@ -94,7 +94,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
-  /** The map contains no objects, because the cluster may have many thousand pods. */
+  /** To save memory, the map does not keep the pod objects. */
   readonly #pods = new Map<string, Place>();
 
   put(pod: ApiObject, node: string): void {
@@ -214,7 +214,9 @@ export class Neighbours {
   }
 }
 
-/** Returns the key of the group. All pods of a group share this text. */
+/**
+ * Adds a pod on a node to its group, and returns the key of the group. All pods of a group share the string of the key.
+ */
 function enter<T>(groups: Map<string, Group<T>>, key: string, of: T, node: string): string {
   const group = groups.get(key) ?? { key, of, nodes: new Map<string, number>() };
   groups.set(group.key, group);

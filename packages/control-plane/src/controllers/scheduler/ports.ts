@@ -9,8 +9,8 @@ interface HostPort {
 }
 
 /**
- * Returns the only part of a pod that determines its ports and requests. With other parts, the result is the pod. Pods
- * with equal containers share their containers, so a map with this key is small.
+ * Returns the containers of a pod if they alone determine the ports and requests of the pod, or else the pod. Pods with
+ * equal containers share one list of containers, so a map with these keys is small.
  */
 export function usagePartOf(pod: ApiObject): object {
   const { containers, initContainers, overhead } = look(pod, 'spec');

@@ -123,7 +123,7 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 /** Sorts pods in the order in which a job deletes them (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** Returns a pod with a deletion time. */
+/** Returns a copy of a pod that is marked as being deleted. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },

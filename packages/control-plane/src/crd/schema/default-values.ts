@@ -10,8 +10,8 @@ import { decodingCause, embeddedResourceCauses } from './embedded-resource.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Evaluates the CEL rules of a default value twice: as if an object with the value were created, and then updated
- * without a change.
+ * Evaluates the CEL rules of a default value twice: for the creation of an object with the value, and for an update
+ * that changes nothing.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);

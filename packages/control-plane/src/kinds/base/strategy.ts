@@ -20,7 +20,7 @@ export type Strategy = Pick<
 /** Creates the strategy of a kind. */
 export function strategy(
   rules: Strategy & {
-    /** If an error already exists in the old object, the error may be allowed. */
+    /** An error that the old object already has may be allowed. */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];

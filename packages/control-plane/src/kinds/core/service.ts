@@ -98,7 +98,8 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 /**
- * Returns the spec for a response: with the list of addresses, and for an ExternalName Service without a family policy.
+ * Returns the spec for a response. The spec contains the list of addresses, and the spec of an ExternalName Service has
+ * no `internalTrafficPolicy`.
  */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };

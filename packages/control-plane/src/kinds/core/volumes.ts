@@ -183,7 +183,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
 }
 
 /**
- * Returns the new volume source for the comparison with the old source. An update may add a reference for the expansion
+ * Returns the new volume source for the comparison with the old source. An update may add `controllerExpandSecretRef`
  * to a CSI source once.
  */
 function comparedSource(source: Plain, before: Plain): Plain {

@@ -45,8 +45,8 @@ export const deviceClassStrategy: Strategy = {
 const ADMIN_LABEL = 'resource.kubernetes.io/admin-access';
 
 /**
- * If a request has access for administrators, its namespace needs a label (`AuthorizedForAdmin`). As in kube-apiserver,
- * the error for a template contains the path of the field in a claim.
+ * If a device request has `adminAccess`, the namespace needs the label for admin access (`AuthorizedForAdmin`). As in
+ * kube-apiserver, the error for a template contains the path of the field in a claim.
  */
 function adminCauses(object: ApiObject, spec: Plain, { stored }: StrategyContext): StatusCause[] {
   const requests = items(look(spec, 'devices'), 'requests');

@@ -9,7 +9,10 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** The fields of a pod that an update may change, as in the error of kube-apiserver, without spaces. */
+/**
+ * The error about a forbidden update of a pod. As in kube-apiserver, the list of mutable fields has no spaces after the
+ * commas.
+ */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 

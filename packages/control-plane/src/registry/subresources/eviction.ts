@@ -27,7 +27,7 @@ import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/** If more evicted pods wait, the disruption controller does not work. */
+/** A budget with more entries in `disruptedPods` shows that the disruption controller does not work. */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -120,7 +120,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // No `await` is between the read and the change of the budget, so two evictions never use one allowed disruption.
+  // No `await` separates the read and the change of the budget, so two evictions never use one allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
@@ -129,7 +129,8 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   }
   // As in kube-apiserver, the budget and the pod are written before invalid options are reported.
   check();
-  // The write of the condition changed the resourceVersion, and the preconditions were already checked.
+  // The deletion has no preconditions, because they were already checked, and the write of the condition changed the
+  // resourceVersion.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,

@@ -250,7 +250,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.custom ? gainsStatus(served, admitted) : kind.defaultsOnRead?.(admitted) === true;
-  // In a creation, the store removes `selfLink` and `resourceVersion`.
+  // When an object is created, the store removes `selfLink` and `resourceVersion`.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

@@ -110,7 +110,9 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** Completes the deletion without an `await` between read and write, so no other write happens in between. */
+/**
+ * Completes the deletion. No `await` separates the read and the write, so no other client can write in the meantime.
+ */
 function finish(
   registry: Registry,
   target: Target,
@@ -198,7 +200,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** Returns the finalizers of an object with the finalizer that the propagation policy requires. */
+/** Returns the finalizers of an object, including the finalizer that the propagation policy requires. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,

@@ -42,7 +42,7 @@ export function schemaCauses(
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** Adapts an error to the status, which has its own schema. */
+/** Removes the prefix `status` from the path in an error message, because the status has its own schema. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
   // If an error has no field, its message contains the path.

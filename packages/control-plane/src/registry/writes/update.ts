@@ -39,7 +39,7 @@ export interface Transformation {
   readonly admitted?: boolean;
   /** Whether kube-apiserver stores the object without a validation (a Binding). */
   readonly unchecked?: boolean;
-  /** Runs validating admission after the validation of the object, with the original body such as a Binding. */
+  /** After the validation of the object, runs validating admission with the original body, such as a Binding. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /** Whether the write is a patch. */
   readonly patched?: boolean;

@@ -205,7 +205,7 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
   return node !== undefined && beganFor(node, o.current.set);
 };
 
-/** Selects the nodes again that were updated to an older template, because they are already drained. */
+/** Repeats the selection of nodes that were updated to an older template, because these nodes are already drained. */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const first = [...old, current].flatMap(({ machines }) =>

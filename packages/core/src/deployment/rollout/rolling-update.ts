@@ -29,8 +29,8 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - A set counts with the larger number of its replicas and its machines. Terminating machines and missing machines use
- * up the surge.
+ * - A set counts with the larger number of its replicas and its machines. Terminating machines and missing machines
+ * count against the surge.
  * - The original counts only the statuses of the sets, so it exceeds the surge when a status is outdated (incident 3).
  * - The original gives a new set its surge twice (BUG-4).
  */

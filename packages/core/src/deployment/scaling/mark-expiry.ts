@@ -24,7 +24,10 @@ export interface ExpiryPlan {
   readonly afterMs: number;
 }
 
-/** Returns the deletion marks that will expire. Returns undefined during a scale-down, or without an expiry time. */
+/**
+ * Returns the deletion marks that will expire. Returns undefined during a scale-down, or if the marks of the deployment
+ * do not expire.
+ */
 export function expiringMarks(
   deployment: MachineDeployment,
   sets: readonly MachineSet[],

@@ -131,8 +131,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time of the last replica change by the autoscaler never decreases, because earlier scale-ins would lose their
-    // marks.
+    // The time of the last replica change by the autoscaler must not decrease. With an earlier time, accepted scale-ins
+    // would lose their marks.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };

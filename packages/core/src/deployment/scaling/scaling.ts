@@ -108,9 +108,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. An unnamed
- * machine would otherwise be deleted, and a new machine would replace the named machine. The current set shrinks first,
- * because only the current set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. If another
+ * set shrank, an unnamed machine would be deleted, and a new machine would replace the named machine. The current set
+ * shrinks first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -128,7 +128,7 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 
 /**
  * A single active set gets all replicas that its template may have. During a pause, a set keeps its surge machines,
- * because it would delete an unnamed machine.
+ * because a smaller set would delete an unnamed machine.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -151,7 +151,10 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
 const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarget): number =>
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
-/** A paused rollout would never create delayed machines, so the annotations stay unchanged until all machines exist. */
+/**
+ * If a paused rollout cannot create all machines now, the annotations stay unchanged, so that a later reconcile creates
+ * the remaining machines.
+ */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
   const waits = added(sizes, resize) < added(sizes, grown(sizes, count, target));

@@ -44,8 +44,8 @@ interface MarkTimes {
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. A mark with the time of
- * an earlier scale-down gets a new time, because the set would delete the machine too early.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. With the time of an
+ * earlier scale-down, the set would delete the machine too early, so the mark gets a new time.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =

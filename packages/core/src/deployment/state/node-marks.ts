@@ -80,7 +80,7 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 
 /**
  * Returns one change for each node that does not have the wanted marks. The nodes of terminating machines keep their
- * marks. The protection of preserved machines stays, because the machine controller added it.
+ * marks. Preserved machines keep their protection annotation, because the machine controller added the annotation.
  */
 export function nodeMarks(
   marks: NodeMarks,

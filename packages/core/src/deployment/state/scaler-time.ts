@@ -29,7 +29,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The scaler time never decreases, because the set would count some named machines twice.
+  // The scaler time must not decrease. With an earlier time, the set would count some named machines twice.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);

@@ -94,7 +94,7 @@ export class World implements AsyncDisposable {
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** A cache of all machines without a delay, in contrast to the caches of the controllers. */
+  /** A cache of all machines. Unlike the caches of the controllers, this cache has no delay. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;

@@ -20,8 +20,8 @@ export async function startZoned(
 export const zoneOf = (machine: Machine) => zoneOfferingOf(machine)?.zone ?? 'none';
 
 /**
- * Returns the machines that are not being deleted. Tests call `staying` in each step, so it reads a cache without
- * delay.
+ * Returns the machines that are not being deleted. Tests call `staying` in each step, so `staying` reads a cache that
+ * has no delay.
  */
 export const staying = (world: World): readonly Machine[] =>
   world.truth.store.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -161,7 +161,7 @@ export class WarmMachines {
     }
   }
 
-  /** A warm machine that a set has taken is not deleted, because its version has changed. */
+  /** The resource version in the delete request protects a warm machine that a set has taken in the meantime. */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];
     const errors = await inParallel(toDelete, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {

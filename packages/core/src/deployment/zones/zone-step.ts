@@ -31,8 +31,9 @@ interface Standing {
 }
 
 /**
- * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. A set
- * moves machines by a surge in other zones, or without a surge by at most `maxUnavailable` deletions.
+ * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. With a
+ * surge, a set first creates machines in other zones. Without a surge, a set first deletes at most `maxUnavailable`
+ * machines.
  * @returns undefined if no machine moves, so the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
@@ -118,8 +119,8 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * The set shrinks by the number of machines that may be unavailable now, before the rollout creates machines in other
- * zones.
+ * Before the rollout creates machines in other zones, the set shrinks by the number of machines that may be unavailable
+ * now.
  */
 function withoutSurge(
   { replicas, limits, repairs }: View,

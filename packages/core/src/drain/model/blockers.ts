@@ -7,7 +7,7 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 export interface Blocker {
   /** The text of a blocker does not change between two plans, so that mcm writes the status only once. */
   readonly text: string;
-  /** Whether the blocker is an error, and not only needs time. */
+  /** True for an error, and false for a blocker that may end after some time. */
   readonly failed: boolean;
   /** The keys of the PodDisruptionBudgets that block a pod, and whose change may end the wait. */
   readonly budgets?: readonly string[] | undefined;

@@ -145,7 +145,7 @@ export interface DrainObservation {
   readonly pods: readonly DrainPod[];
   readonly attachments: readonly Attachment[];
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** The drain is forced before the cloud ends the VM. */
+  /** True if the drain is forced before the drain timeout, because the cloud ends the VM. */
   readonly interrupted?: true | undefined;
   /** Whether the VM ends soon, so that the drain evicts all pods at the same time, sorted by priority. */
   readonly urgent?: true | undefined;

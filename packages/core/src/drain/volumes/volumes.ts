@@ -19,8 +19,8 @@ export interface MoveStage {
 }
 
 /**
- * Returns the stage of a move, or undefined if the move is complete or no new pod will use the volumes. A pod that does
- * not terminate no longer delays other pods after the detach timeout.
+ * Returns the stage of a move, or undefined if the move is complete or no new pod will use the volumes. After the
+ * detach timeout, a pod that does not terminate no longer delays other pods.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -89,7 +89,7 @@ export const byEviction = (a: DrainPod, b: DrainPod): number =>
 
 /**
  * Returns true if a pod may be evicted now.
- * - A pod without volumes may always be evicted, as every pod of a VM that ends soon.
+ * - A pod without volumes, and each pod of a VM that ends soon, may always be evicted.
  * - A replicated application gets its evicted pod back before its next pod is evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {

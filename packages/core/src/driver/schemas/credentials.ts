@@ -9,7 +9,7 @@ export interface ClassSecrets {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
   readonly hidden: SecretValues;
-  /** One sentence for each problem of the Secrets, with which driver calls fail. */
+  /** One sentence for each problem of the Secrets that makes driver calls fail. */
   readonly problems: readonly string[];
 }
 

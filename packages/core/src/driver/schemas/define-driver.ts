@@ -35,8 +35,9 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** The schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the validation with the zod schemas, for drivers with special rules, messages or error codes. An
-   * implementation of `decode` can call `foldGoJson` to decode a provider spec like Go.
+   * Drivers with special rules, messages or error codes implement `decode`. The method `decode` replaces the default
+   * validation, which uses the zod schemas. An implementation of `decode` can call `foldGoJson` to decode a provider
+   * spec like Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;

@@ -107,7 +107,7 @@ test('no secret, token or line of user data survives in any encoding (fuzz)', ()
 });
 
 const LONG = 60_000;
-/** The maximum CPU time, above a linear scan of the text and below a quadratic scan. */
+/** The maximum CPU time: a linear scan of the text needs less, and a quadratic scan needs more. */
 const MOST_CPU_MS = 2_000;
 test.each<[what: string, part: string]>([
   ['line breaks', '\n'],

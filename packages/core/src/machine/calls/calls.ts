@@ -26,8 +26,8 @@ export interface CallsOptions {
 const DEFAULT_LIMIT = 500;
 
 /**
- * The number of consecutive unexpected errors after which mcm reports a bug of the driver, because one may be
- * temporary.
+ * The number of consecutive unexpected errors after which mcm reports a bug of the driver, because a single error may
+ * be temporary.
  */
 export const FAULT_AFTER_FAILURES = 5;
 

@@ -31,7 +31,7 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain' | 'missingNode'>;
 }
 
-/** Counts reads of Nodes from the API server, which mcm sends if the health of a machine changes often. */
+/** Counts reads of Nodes from the API server. mcm reads a Node if the health of its machine changes often. */
 export interface Rechecks {
   readonly all: number;
   readonly stale: number;

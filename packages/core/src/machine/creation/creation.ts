@@ -234,7 +234,7 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // `planShortage` and `planRetry` must write equal times, because they would overwrite each other's status.
+  // If `planShortage` and `planRetry` wrote different times, they would overwrite each other's status.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return (

@@ -90,7 +90,10 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** A change of the health must not end the preservation, so a phase change contains its expiry. */
+/**
+ * A change of the health must not end the preservation of a machine, so the phase change keeps the expiry of the
+ * preservation.
+ */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -247,8 +250,9 @@ function toUnknown(
 }
 
 /**
- * Returns true if a healthy Node is no longer selected and reports no result. The manager can withdraw an update at the
- * moment at which the machine controller writes the phase. A cordoned candidate waits for its next update.
+ * Returns true if a healthy Node is no longer selected for an in-place update and reports no update result. The manager
+ * can withdraw an update at the moment at which the machine controller writes the phase. A cordoned candidate waits for
+ * its next update.
  */
 function isWithdrawn(o: MachineObservation): boolean {
   const { machine, node } = o;

@@ -31,7 +31,7 @@ export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undef
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
-/** Writes the bindings of volumes and claims, and omits writes without a change. */
+/** Writes the bindings of volumes and claims, and omits writes that would change nothing. */
 export class BindingWriter {
   readonly #api: Api;
 

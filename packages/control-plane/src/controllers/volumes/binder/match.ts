@@ -80,7 +80,10 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   attributesOf(volume) === attributesOf(claim) &&
   offersModes(volume, claim);
 
-/** Returns whether volume `a` is better: it has fewer access modes, then is reserved, then is smaller. */
+/**
+ * Returns whether volume `a` is better than `b`: fewer access modes are better, then a reservation, then a smaller
+ * size.
+ */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
   if (modes(a) !== modes(b)) return modes(a) < modes(b);

@@ -142,7 +142,7 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /** Scales the ReplicaSets without a step of the rollout, because the Deployment was paused or its size changed. */
+  /** Scales the ReplicaSets of a Deployment that is paused or was scaled. The method does not continue the rollout. */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);

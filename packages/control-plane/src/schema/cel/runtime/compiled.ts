@@ -24,7 +24,7 @@ export interface Variable {
   readonly slot: number;
   readonly type: CelType;
   readonly place?: Place | undefined;
-  /** The size that follows from the expression, if it is known. */
+  /** The size of the value, if the expression determines it. */
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
@@ -37,7 +37,7 @@ export interface Scope {
   mixed(at: number, message: string): void;
   /** Returns whether the expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** Returns the place of a part. */
+  /** Applies `step` to a place. If the place is undefined, returns the place of the root. */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
   /** Compiles a part of an expression that can use additional variables. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;

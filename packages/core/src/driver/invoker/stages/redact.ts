@@ -23,7 +23,7 @@ export const redactStage =
     }
   };
 
-/** Sets `unsent` on a permanent error of the class or its Secrets before the driver call, so that no VM exists. */
+/** Sets `unsent` on a permanent error of the class or its Secrets that occurs before the driver receives the call. */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
   return new MachineError(error.code, error.message, { cause: error, place: error.place, unsent: true });
