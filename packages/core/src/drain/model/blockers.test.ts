@@ -132,6 +132,8 @@ test('a held drain names its budgets, so that a change of one starts a pass', ()
     ['default/web', 'default/all'],
     undefined,
   ]);
+  // The policy Fail ends the drain, so that a change of a budget starts no work.
+  expect(heldBlocker(look([a], { policy: 'Fail' }), [a]).budgets).toBeUndefined();
 });
 
 test('the policy that holds a drain is named with its effect and its problem', () => {
