@@ -19,13 +19,20 @@ function spareOf(
     readonly more?: readonly Machine[];
     readonly rolloutAnnotations?: boolean;
     readonly observedGeneration?: number;
+    readonly onlyOldMachines?: boolean;
   } = {},
 ): number | undefined {
-  const { leaving = [], more = [], rolloutAnnotations = true, observedGeneration = 0 } = options;
+  const {
+    leaving = [],
+    more = [],
+    rolloutAnnotations = true,
+    observedGeneration = 0,
+    onlyOldMachines = false,
+  } = options;
   const current = ownedBy(pool, set('current', 1));
   const old = { ...ownedBy(pool, set('old', 0)), status: { observedGeneration } };
   const machines = [
-    ...machinesOf(2, 'Running', 'new', { owner: current }),
+    ...machinesOf(2, 'Running', 'new', { owner: onlyOldMachines ? old : current }),
     ...machinesOf(2, 'Running', 'old', { owner: old }),
     ...more.map((one) => ownedBy(current, one)),
     machine('failed', { phase: 'Failed', owner: old }),
@@ -47,15 +54,21 @@ const rolling = (maxUnavailable: number) => ({
 const { metadata, ...rest } = deployment(3);
 
 test.each<[string, MachineDeployment, number | undefined]>([
-  ['the sets are as small as a rollout may make them', deployment(1), undefined],
+  ['the sets are as small as a rollout may make them', deployment(1), 3],
   ['the sets are too small', deployment(3), 1],
   ['the sets are too small, and one machine may be unavailable', deployment(3, rolling(1)), 2],
-  ['maxUnavailable allows the sizes', deployment(3, rolling(2)), undefined],
+  ['maxUnavailable allows the sizes', deployment(3, rolling(2)), 3],
   ['all machines are needed', deployment(6), 0],
   ['Recreate deletes all old machines', deployment(3, { strategy: { type: 'Recreate' } }), undefined],
   ['the deployment is being deleted', { ...rest, metadata: { ...metadata, deletionTimestamp: minutes(0) } }, undefined],
 ])('spare machines: %s', (_title, pool, spare) => {
   expect(spareOf(pool)).toBe(spare);
+});
+
+test('a set that has all machines of its deployment has no limit until it has reported its size', () => {
+  const onlyOld = { onlyOldMachines: true };
+  const reported = { ...onlyOld, observedGeneration: 1 };
+  expect([spareOf(deployment(1), onlyOld), spareOf(deployment(1), reported)]).toEqual([undefined, 3]);
 });
 
 test('a set that has reported its size keeps the machines that the deployment needs', () => {

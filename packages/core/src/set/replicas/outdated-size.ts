@@ -8,15 +8,17 @@ import { NO_ROLLOUT_SETTINGS, rolloutSettingsOf } from '../../rollout/rollout-ga
 
 const STRATEGIES: ReadonlySet<string | undefined> = new Set(['RollingUpdate', 'InPlaceUpdate']);
 
-/** A set deletes its surplus machines before it reports a new size, except for machines that the deployment needs. */
 const hasReportedSize = ({ metadata, status }: MachineSet): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1);
 
 /**
- * Returns the number of available surplus machines that a set may delete, or undefined if the number is unlimited.
- * - The limit applies while all sets of the deployment together have too few replicas for a rollout. The sizes are
- *   outdated if the earlier leader wrote them before a user increased the replicas.
- * - After the set has reported its size, the limit applies to the surplus machines that the set has kept.
+ * Returns the number of available surplus machines that a set may delete, or undefined if the number is unlimited. The
+ * deployment needs the other available machines. The limit applies in three cases:
+ * - All sets of the deployment together have too few replicas for a rollout. The sizes are outdated if the earlier
+ *   leader wrote them before a user increased the replicas.
+ * - Machines belong to more than one set. The manager may have reduced this set before it saw that a user deleted
+ *   machines of another set.
+ * - The set has reported its size. The surplus machines are then those that the set has kept.
  */
 export function spareMachines(
   set: MachineSet,
@@ -33,7 +35,8 @@ export function spareMachines(
   const { unavailable } = withLessSurge(limitsOf(deployment), minSurge, current ? machinesOf(current) : []);
   const least = (deployment.spec.replicas ?? 0) - unavailable;
   const total = siblings.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
-  if (total >= least && !hasReportedSize(set)) return undefined;
+  const setsWithMachines = siblings.filter((sibling) => machinesOf(sibling).length > 0).length;
+  if (total >= least && setsWithMachines < 2 && !hasReportedSize(set)) return undefined;
   const stays = (machine: Machine) =>
     isAvailable(machine) && !isTerminating(machine) && !context.disruptions.isLeaving(machine);
   return Math.max(siblings.flatMap(machinesOf).filter(stays).length - least, 0);
