@@ -205,6 +205,23 @@ test("a confirmation succeeds if the only conflict is the candidate's renewal", 
   expect((await t.lease()).spec?.holderIdentity).toBe('a');
 });
 
+test('a confirmation fails if another process took the lease while this process waited for the response', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  t.clock.jump(10_000);
+  let renewals = 0;
+  t.network.answer = (send) => async (request) => {
+    const answer = await send(request);
+    renewals += 1;
+    if (renewals > 1) return answer;
+    t.clock.jump(38_000);
+    await t.patch({ spec: { holderIdentity: 'b' } });
+    return answer;
+  };
+  await expect(t.candidate.confirm(never)).rejects.toMatchObject({ code: 409 });
+  expect(renewals).toBe(2);
+});
+
 test('a confirmation fails if it is refused for any reason but a conflict', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);

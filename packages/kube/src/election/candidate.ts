@@ -77,12 +77,14 @@ export class Candidate {
 
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#isFresh()) return;
-    this.#confirming ??= this.#renewStrictly(signal).finally(() => {
-      this.#confirming = undefined;
-    });
-    await this.#confirming;
-    signal.throwIfAborted();
+    // If the process was suspended during a renewal, the renewed Lease may have expired before the response arrived.
+    while (!this.#isFresh()) {
+      this.#confirming ??= this.#renewStrictly(signal).finally(() => {
+        this.#confirming = undefined;
+      });
+      await this.#confirming;
+      signal.throwIfAborted();
+    }
   }
 
   #isFresh(): boolean {
