@@ -425,7 +425,8 @@ export class Network {
           isLost: () => this.#isUnheard(caller, request),
           onSent: () => received.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
           onDelivered: (bytes, nextSentAt) => {
-            received.receivedUntil(place, nextSentAt);
+            // The server sends all events of the interruption at once, but they happened during the interruption.
+            received.receivedUntil(place, nextSentAt === openedAt ? (behindSince ?? nextSentAt) : nextSentAt);
             if (caller === 'manager') this.#unread.received(place, bytes);
             this.#isKilledNow(caller, peer);
           },

@@ -15,3 +15,16 @@ test('a process may have used its state from before the last event for the durat
   await clock.advance(1_001);
   expect(behind()).toEqual([0, 0]);
 });
+
+test('a later event does not hide the long delay of an event just before', async () => {
+  const clock = new VirtualClock();
+  const received = new ReceivedEvents(clock);
+  received.lacks('/api/machines');
+  await clock.advance(4_000);
+  received.receivedUntil('/api/machines', clock.monotonic());
+  await clock.advance(500);
+  received.receivedUntil('/api/machines', undefined);
+  expect(received.behindMs(['machines'], 1_000)).toBe(4_000);
+  await clock.advance(501);
+  expect(received.behindMs(['machines'], 1_000)).toBe(500);
+});

@@ -3,13 +3,21 @@ import type { Clock } from '@mcm/kube';
 const isOf = (path: string, resources: readonly string[]): boolean =>
   resources.some((resource) => path.endsWith(`/${resource}`));
 
+interface Delay {
+  readonly endedAt: number;
+  readonly ms: number;
+}
+
+/** Delays that ended earlier have no effect on the writes of a process. */
+const RECENT_MS = 10_000;
+
 /** Records which events a process has received through its watches, by the path of the watch. */
 export class ReceivedEvents {
   readonly #clock: Clock;
   readonly #since = new Map<string, number>();
   readonly #closedAt = new Map<string, number>();
   readonly #noticedMs = new Map<string, number>();
-  readonly #lastDelay = new Map<string, { readonly endedAt: number; readonly ms: number }>();
+  readonly #delays = new Map<string, readonly Delay[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,7 +54,10 @@ export class ReceivedEvents {
   receivedUntil(path: string, at: number | undefined): void {
     const since = this.#since.get(path);
     const endedAt = this.#now();
-    if (since !== undefined && since !== at) this.#lastDelay.set(path, { endedAt, ms: endedAt - since });
+    if (since !== undefined && since !== at) {
+      const recent = (this.#delays.get(path) ?? []).filter((delay) => endedAt - delay.endedAt <= RECENT_MS);
+      this.#delays.set(path, [...recent, { endedAt, ms: endedAt - since }]);
+    }
     if (at === undefined) this.#since.delete(path);
     else this.#since.set(path, at);
     this.#noticedMs.delete(path);
@@ -57,14 +68,10 @@ export class ReceivedEvents {
    */
   behindMs(resources: readonly string[], passMs = 0): number {
     const now = this.#now();
-    const recent = [...this.#lastDelay].filter(
-      ([path, { endedAt }]) => isOf(path, resources) && now - endedAt <= passMs,
+    const recent = [...this.#delays].flatMap(([path, delays]) =>
+      isOf(path, resources) && passMs > 0 ? delays.filter(({ endedAt }) => now - endedAt <= passMs) : [],
     );
-    return Math.max(
-      0,
-      ...this.#paths(resources).map(([, since]) => now - since),
-      ...(passMs > 0 ? recent.map(([, { ms }]) => ms) : []),
-    );
+    return Math.max(0, ...this.#paths(resources).map(([, since]) => now - since), ...recent.map(({ ms }) => ms));
   }
 
   /** Returns `behindMs` without the time during which the process had no watch. */
