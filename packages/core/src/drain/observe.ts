@@ -41,6 +41,8 @@ export interface ObserveDrainOptions {
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly shared?: ((drivers: Iterable<string>) => AttachRoom['shared']) | undefined;
   readonly now: Date;
+  /** The time until which the state of the Node may be outdated. Until then, no Node counts as unresponsive. */
+  readonly healthDoubtedUntil?: Date | undefined;
   readonly requests?: DrainObservation['requests'];
   readonly choice?: PolicyChoice;
   readonly interrupted?: InterruptionTimes | undefined;
@@ -61,7 +63,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   );
   const since = deletion ?? selected?.lastTransitionTime ?? machine.status?.currentStatus?.lastUpdateTime;
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
-  const unresponsive = unresponsiveAt(machine, node, settings);
+  const unresponsive = latest(unresponsiveAt(machine, node, settings), options.healthDoubtedUntil);
   const timeout = after(since, settings.drainTimeoutMs);
   const byHealth = earliest(timeout, unresponsive);
   const { interrupted } = options;
@@ -120,6 +122,7 @@ function attachRoom(
 }
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
+const latest = (a: Date | undefined, b: Date | undefined): Date | undefined => (a && b && b > a ? b : a);
 
 /** Removes a drain rule that delays a pod, but keeps a rule that skips a pod. */
 const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);

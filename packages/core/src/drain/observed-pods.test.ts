@@ -239,6 +239,17 @@ test('an unresponsive node forces the drain earlier, and never later than its ti
   expect([later.forceAt.getTime() - NOON.getTime(), later.unresponsive]).toEqual([drainTimeout, undefined]);
 });
 
+test('a Node forces no drain while its state may be outdated', () => {
+  const unreachable = node({ conditions: hc('Unknown', at(-10)) });
+  const until = (healthDoubtedUntil: Date) => observed([], { node: unreachable, healthDoubtedUntil });
+  const during = until(new Date(at(1)));
+  expect([during.forceAt, during.unresponsive]).toEqual([new Date(at(1)), true]);
+  const after = until(new Date(at(-6)));
+  expect([after.forceAt, after.unresponsive]).toEqual([new Date(at(-5)), true]);
+  const long = until(new Date(at(drainTimeout / 60_000 + 1)));
+  expect([long.forceAt, long.unresponsive]).toEqual([new Date(at(drainTimeout / 60_000)), undefined]);
+});
+
 test.each<[what: string, status: Node['status']]>([
   ['no status', undefined],
   ['no conditions', {}],

@@ -80,7 +80,6 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
   // The undrainable policy does not apply to an interrupted machine, because the cloud will end its VM.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
-  const nodeOfCreated = caches.target?.nodes.store.get(callMemory.created?.nodeName ?? '');
   const doubt = o.doubt();
   const deleting = machine.metadata.deletionTimestamp !== undefined;
   const drains = wantsDrain(machine, node);
@@ -98,6 +97,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
           shared: o.pace && ((drivers) => o.pace?.limitsFor(machine.metadata.uid, drivers)),
           now,
+          healthDoubtedUntil: doubt?.until,
           requests: o.evictions.state(now),
           rules: drainRulesOf(machine, machineClass).rules,
           choice,
@@ -134,7 +134,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     reported: memory.reported,
     machineClass,
     node,
-    nodeOfCreated,
+    nodeOfCreated: caches.target?.nodes.store.get(callMemory.created?.nodeName ?? ''),
     missingNode: missingNodeUntil(memory, now),
     ...(node ? {} : conflictingNodeOf(machine, memory, caches)),
     ...(node ? {} : nodeOfOther(machine, caches)),

@@ -66,6 +66,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
     options: options.orphans ?? ORPHAN_DEFAULTS,
     owner: options.owner,
     frozen: reachability.frozen,
+    doubt: reachability.doubt,
     wake: wake.orphans,
     stop: stop.signal,
     journal: options.journal,

@@ -229,6 +229,49 @@ test('after a freeze the health timeout of a machine that took the name of anoth
   expect((await rig.machine('m-0'))?.status?.lastOperation?.description ?? '').not.toContain('was reset');
 });
 
+const changed = (rig: Rig, conditions: readonly object[]): Promise<void> =>
+  rig.conditions(
+    'm-0',
+    conditions.map((condition) => ({ ...condition, lastTransitionTime: rig.clock.now().toISOString() })),
+  );
+
+test('a Node that recovers while Nodes cannot be read does not force the drain of its machine', async () => {
+  let monotonic = (): number => 0;
+  let unread = false;
+  const cuts = new Cuts(() => monotonic());
+  const rig: Rig = await startRig({
+    wrap: (transport) => {
+      const cut = cuts.wrap(transport);
+      return async (request) => {
+        if (unread && /\/nodes\?/.test(request.path)) throw new TypeError('connection refused');
+        return cut(request);
+      };
+    },
+  });
+  monotonic = () => rig.clock.monotonic();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.createPod('web-1', 'm-0');
+  await changed(rig, UNREACHABLE);
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(MINUTE);
+  unread = true;
+  cuts.cut('target', 'unwatched');
+  cuts.restore();
+  await changed(rig, READY);
+  await rig.clock.advance(6 * MINUTE);
+  expect(isFrozen(rig)).toBe(false);
+  expect(await rig.podNames()).toEqual(['web-1']);
+  unread = false;
+  await rig.clock.advance(6 * MINUTE);
+  expect(await rig.podNames()).toEqual(['web-1']);
+  await changed(rig, UNREACHABLE);
+  await rig.clock.advance(4 * MINUTE);
+  expect(await rig.podNames()).toEqual(['web-1']);
+  await rig.clock.advance(2 * MINUTE);
+  expect(await rig.podNames()).toEqual([]);
+});
+
 test('a server that forbids the probe is reachable', async () => {
   const rig = await startRig({
     wrap: (transport) => async (request) =>

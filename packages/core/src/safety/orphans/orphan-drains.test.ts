@@ -44,6 +44,7 @@ interface World {
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
   readonly machines?: readonly object[];
+  readonly doubt?: { readonly because: string; readonly until: Date };
   readonly refuse?: (request: string) => number | undefined;
 }
 
@@ -55,6 +56,7 @@ function setUp({
   budgets = [],
   attachments = [],
   machines = [],
+  doubt,
   refuse = () => undefined,
 }: World = {}) {
   const clock = new VirtualClock({ start: NOON });
@@ -94,6 +96,7 @@ function setUp({
     target: createClient({ transport, userAgent: 'test', clock }),
     invoker: { volumeIdOf: ({ csi }: { csi: { volumeHandle: string } }) => csi.volumeHandle },
     defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: policies },
+    doubt: () => doubt,
     clock,
     log,
     journal: { record: (entry: Record<string, unknown>) => ({ ended: () => records.push(entry) }) },
@@ -156,6 +159,16 @@ test('the drain timeout starts with the cordon, so a new process deletes the rem
   const t = setUp({ node: cordoned(-120), pods: ['web'] });
   expect(await t.step()).toEqual([true, 'DELETE web']);
   expect(t.records).toMatchObject([{ actions: ['deletePods'] }]);
+});
+
+test('an unreachable Node forces the drain only if its state is not outdated', async () => {
+  const unreachable = node({
+    spec: { unschedulable: true },
+    conditions: [...hc('Unknown', at(-10)), terminating(-10)],
+  });
+  const doubt = { because: 'an API server is unreachable', until: new Date(at(1)) };
+  expect(await setUp({ node: unreachable, pods: ['web'], doubt }).step()).toEqual([false, 'POST web/eviction']);
+  expect(await setUp({ node: unreachable, pods: ['web'] }).step()).toEqual([true, 'DELETE web']);
 });
 
 test.each<[policies: boolean, drained: boolean]>([

@@ -10,6 +10,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { type Journal, subjectOf } from '../../journal/journal.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
+import type { Doubt } from '../../machine/model/observation.ts';
 import { instanceKey, isInstance } from '../../node/instance.ts';
 import { drainRulesOf } from '../../settings/drain-rules.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
@@ -23,6 +24,7 @@ export interface OrphanDrainsOptions {
   readonly defaults: MachineDefaults;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly doubt: () => Doubt | undefined;
   readonly journal?: Journal | undefined;
 }
 
@@ -150,6 +152,7 @@ export class OrphanDrains {
       memory: memory.drain,
       volumeWindow: 1,
       now,
+      healthDoubtedUntil: this.#o.doubt()?.until,
       rules: drainRulesOf(machine, machineClass).rules,
       choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
     });

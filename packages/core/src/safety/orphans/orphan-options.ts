@@ -4,6 +4,7 @@ import type { Caches } from '../../cluster/caches.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import type { KeptVms } from '../../evidence/kept-vms.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { Doubt } from '../../machine/model/observation.ts';
 import type { MachineDefaults } from '../../settings/settings.ts';
 
 const MINUTE = 60_000;
@@ -48,6 +49,8 @@ export interface OrphanReconcileOptions {
   readonly owner?: (() => string | undefined) | undefined;
   /** While the controller is frozen, no VM counts as an orphan. */
   readonly frozen: () => boolean;
+  /** Returns the reason why the states of the Nodes may be outdated, or undefined. */
+  readonly doubt: () => Doubt | undefined;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;
   readonly stop: AbortSignal;
