@@ -1,3 +1,4 @@
+import { machines } from '@mcm/api';
 import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { type StartPlane, World, type WorldOptions } from './testing/world.ts';
@@ -78,5 +79,30 @@ test('a deletion from before the restore whose answer was lost is not sent again
   await world.change({ spec: { replicas: 2 } });
   await world.pass(300);
   expect((await world.deployment()).spec.replicas).toBe(3);
+  expect(await uids(world)).toEqual(before);
+});
+
+test('a machine that is created just after a restore is the only one, although the cache still misses a machine', async () => {
+  let backup: StoreSnapshot | undefined;
+  let plane: RestorablePlane | undefined;
+  const stage = await staged(3, {
+    fault: async (request, answer) => {
+      if (request.method !== 'POST' || !request.url.endsWith('/machines') || !backup) return answer();
+      const snapshot = backup;
+      backup = undefined;
+      await plane?.restore(snapshot);
+      return answer();
+    },
+  });
+  const { world } = stage;
+  plane = stage.plane;
+  await using _ = world;
+  const before = await uids(world);
+  backup = plane.snapshot();
+  const [machine] = await world.machines();
+  world.writes.clear();
+  await world.keeper.resource(machines, world.namespace).delete(machine?.metadata.name ?? '');
+  await world.pass(300);
+  expect(world.writes.get('POST machines')).toBe(1);
   expect(await uids(world)).toEqual(before);
 });

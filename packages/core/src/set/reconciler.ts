@@ -250,10 +250,10 @@ export class SetReconciler {
       full: room === 0 || plan.waiting !== undefined,
     });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
-    // After a restore of the API server, the restored set may not require these deletions, so they wait for a proof.
-    if (toDelete.length > 0 && !this.#isProven()) {
+    // After a restore of the API server, the restored set may have other machines, so mcm waits for a proof.
+    if (toDelete.length + plan.create > 0 && !this.#isProven()) {
       entry?.ended(
-        'mcm deletes no machine now, because the API server may have an older state after the lost connection',
+        'mcm creates and deletes no machine now, because the API server may have an older state after the lost connection',
       );
       return { failure: undefined, lookAgain: again(PROOF_MS), ...reported };
     }

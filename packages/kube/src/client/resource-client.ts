@@ -14,6 +14,7 @@ import type {
 import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import type { ServerHistory } from '../contract/server-history.ts';
 import type { TransportResponse } from '../contract/transport.ts';
+import { versionNumber } from '../contract/versions.ts';
 import type { Call, Exchange } from './exchange.ts';
 import { ItemSplitter } from './item-splitter.ts';
 import { apiVersionOf, collectionPath, objectPath, query } from './paths.ts';
@@ -114,7 +115,16 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
         ? objectPath(this.#definition, namespace, name ?? '', options?.subresource)
         : collectionPath(this.#definition, namespace);
     const body = JSON.stringify({ apiVersion: this.#apiVersion, kind: this.#definition.kind, ...object });
-    return this.#json<T>({ method: 'POST', path: path + writeQuery(options), body, ...callOptions(options) });
+    const call: Call = { method: 'POST', path: path + writeQuery(options), body, ...callOptions(options) };
+    const known = this.#history.newestOf(this.#definition);
+    const { rollbacks } = this.#history;
+    const made = await this.#json<T>(call);
+    const version = versionNumber(made.metadata?.resourceVersion ?? '');
+    if (version < known && rollbacks === this.#history.rollbacks)
+      this.#history.wentBack(
+        `the API server created ${this.#definition.plural} ${made.metadata.name} with version ${version}, which is older than the known version ${known}`,
+      );
+    return made;
   }
 
   async update(object: T, options?: WriteOptions): Promise<T> {

@@ -1,3 +1,8 @@
+import type { KubeObject, ResourceDefinition } from './objects.ts';
+import { versionNumber } from './versions.ts';
+
+type Kind = Pick<ResourceDefinition<KubeObject>, 'group' | 'plural'>;
+
 /** A period in which no process held a certain Lease. */
 export interface LeaseVacancy {
   readonly from: Date;
@@ -7,6 +12,7 @@ export interface LeaseVacancy {
 /** Detects that an API server was restored to an older state, such as a backup. */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
+  readonly #reached = new Map<string, number>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
   /**
@@ -27,6 +33,20 @@ export class ServerHistory {
     this.#vacancies = [...this.#vacancies, ...times];
   }
 
+  /** Records that a list or a watch of a kind has reached a resource version. */
+  reached({ group, plural }: Kind, version: string): void {
+    const key = `${plural}.${group}`;
+    if (!(versionNumber(version) <= (this.#reached.get(key) ?? 0))) this.#reached.set(key, versionNumber(version));
+  }
+
+  /**
+   * Returns the newest version that lists and watches of a kind have reached. A later creation of such an object has a
+   * larger version, unless the API server was restored.
+   */
+  newestOf({ group, plural }: Kind): number {
+    return this.#reached.get(`${plural}.${group}`) ?? 0;
+  }
+
   noteAnswer(answer: object, rollbacks: number): void {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
@@ -38,6 +58,7 @@ export class ServerHistory {
 
   wentBack(evidence: string): void {
     this.#rollbacks++;
+    this.#reached.clear();
     for (const handler of [...this.#handlers]) handler(evidence);
   }
 

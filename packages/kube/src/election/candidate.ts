@@ -3,7 +3,7 @@ import { createOutageLog, type OutageLog } from '../base/outage-log.ts';
 import type { Timer } from '../clock/clock.ts';
 import type { ResourceClient } from '../contract/client.ts';
 import { isConflict, isForbidden, isNotFound } from '../contract/errors.ts';
-import { versionNumber } from '../informer/versions.ts';
+import { versionNumber } from '../contract/versions.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import { Age } from './fence.ts';

@@ -6,8 +6,8 @@ import type { KubeClient, List, ResourceReader } from '../contract/client.ts';
 import { isForbidden, isGone, isNotFound, KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { type KubeObject, keyOf, type ResourceDefinition } from '../contract/objects.ts';
+import { versionNumber } from '../contract/versions.ts';
 import type { Replica } from './replica.ts';
-import { versionNumber } from './versions.ts';
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -272,7 +272,7 @@ export class Reflector<T extends KubeObject> {
     this.#suspect = false;
     // The API server was restored during the list, so the pages may contain different states.
     if (rollbacks !== this.#rollbacks) return;
-    this.#version = version;
+    this.#reached(version);
     this.#listedAt = started;
     this.#trust();
     this.#options.observe?.('list', items);
@@ -339,7 +339,13 @@ export class Reflector<T extends KubeObject> {
       this.#version = undefined;
       throw new KubeError(text, { code: 0, reason: 'VersionWentBack' });
     }
+    this.#reached(version);
+  }
+
+  #reached(version: string): void {
+    const { client, definition } = this.#options;
     this.#version = version;
+    client.history.reached(definition, version);
   }
 
   #proven(): void {

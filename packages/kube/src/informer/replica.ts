@@ -1,7 +1,7 @@
 import type { Change } from '../contract/informer.ts';
 import { type Key, type KubeObject, keyOf } from '../contract/objects.ts';
+import { versionNumber } from '../contract/versions.ts';
 import { Cache, type IndexFailed, type IndexFunction, type Sized } from './cache.ts';
-import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;

@@ -122,6 +122,30 @@ test('a restore behind an open connection is detected when the watch gets no dat
   expect(t.names()).toEqual(['kept']);
 });
 
+test('a restore behind an open connection is detected by the version of a created object', async () => {
+  const t = await setUp((transport) => async (request) => {
+    if (!request.path.includes('watch=')) return transport(request);
+    const { signal, ...bare } = request;
+    const answer = await transport(bare);
+    return { ...answer, text: () => answer.text(), body: answer.body && lasting(answer.body, signal) };
+  });
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  for (let n = 0; n < 3; n++) await t.make(`ghost-${n}`);
+  await t.clock.settle();
+  const create = (name: string) =>
+    t.client.resource(secrets, 'default').create({ metadata: { name, namespace: 'default' } });
+  await create('own');
+  expect(t.client.history.rollbacks).toBe(0);
+  await t.plane.restore(backup);
+  await create('new');
+  expect([t.client.history.rollbacks, t.informers.secrets.proven]).toEqual([1, false]);
+  await t.clock.advance(1_000);
+  expect(t.names()).toEqual(['kept', 'new']);
+  await create('newer');
+  expect([t.client.history.rollbacks, t.informers.secrets.proven]).toEqual([1, true]);
+});
+
 test('after a long outage, a restore is detected although later writes raised the version above the cached one', async () => {
   let isCut = false;
   const open = new Set<AbortController>();
