@@ -44,7 +44,8 @@ const listOf = async <T extends KubeObject>(
   client: KubeClient,
   kind: ResourceDefinition<T>,
   namespace: string | undefined,
-): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
+  options: RequestOptions = {},
+): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list(options)).items;
 
 /** Reads all objects of a namespace that mcm uses. */
 export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
@@ -73,10 +74,19 @@ export function ownedBy(
 
 /** @throws UserError if the deployment does not exist */
 export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
-  const deployment = await getDeployment(client, namespace, name);
+  return readOwned(client, namespace, await getDeployment(client, namespace, name));
+}
+
+/** Reads the sets and the machines of a deployment. */
+export async function readOwned(
+  client: KubeClient,
+  namespace: string,
+  deployment: MachineDeployment,
+  options?: RequestOptions,
+): Promise<DeploymentReading> {
   const [sets, fleet] = await Promise.all([
-    listOf<MachineSet>(client, machineSets, namespace),
-    listOf<Machine>(client, machines, namespace),
+    listOf<MachineSet>(client, machineSets, namespace, options),
+    listOf<Machine>(client, machines, namespace, options),
   ]);
   return ownedBy(deployment, { sets, fleet });
 }

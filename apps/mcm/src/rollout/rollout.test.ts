@@ -9,6 +9,7 @@ import {
   type MachineSet,
   machineDeployments,
   machineSets,
+  machines,
 } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, type Lease, leases, realClock, VirtualClock } from '@mcm/kube';
@@ -20,7 +21,7 @@ import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
 import { pause, promote, RolloutAnnotations, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { changeRollout } from './run.ts';
-import { followStatus, rolloutState } from './status.ts';
+import { followStatus, type RolloutState, rolloutState } from './status.ts';
 
 let client: KubeClient;
 let close: () => Promise<void>;
@@ -189,10 +190,110 @@ describe('promote', () => {
     expect(await explain()).toMatchObject({
       next: expect.stringContaining('mcm observes canaries for'),
       changes: [],
+      hints: [expect.stringContaining('mcm rollout promote workers')],
     });
     expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
     expect((await explain()).changes).not.toEqual([]);
     await expect(promote(target)).rejects.toThrow('is already promoted, because workers-b is the last good set');
+  });
+
+  const CANARY = 'workers-b-0';
+
+  /** Starts a soak time of 1h with a Running canary in the cluster, and observes the spec. */
+  async function soaking() {
+    await canary();
+    const { uid } = (await client.resource<MachineSet>(machineSets, 'default').get('workers-b')).metadata;
+    const fleet = client.resource<Machine>(machines, 'default');
+    const owner = { apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineSet', name: 'workers-b', uid };
+    await fleet.create({
+      metadata: { name: CANARY, labels: { name: 'workers' }, ownerReferences: [{ ...owner, controller: true }] },
+      spec: { class: { kind: 'MachineClass', name: 'green' } },
+    });
+    await runsSince(target.clock.now());
+    await report({ observedGeneration: 1, replicas: 3, updatedReplicas: 1, availableReplicas: 3 });
+  }
+
+  const runsSince = (time: Date) =>
+    client.resource<Machine>(machines, 'default').patch(
+      CANARY,
+      {
+        type: 'merge',
+        body: { status: { currentStatus: { phase: 'Running', lastUpdateTime: time.toISOString() } } },
+      },
+      { subresource: 'status' },
+    );
+  const report = (status: object) =>
+    client
+      .resource<MachineDeployment>(machineDeployments, 'default')
+      .patch('workers', { type: 'merge', body: { status } }, { subresource: 'status' });
+
+  async function statusOnce(): Promise<readonly RolloutState[]> {
+    const said: RolloutState[] = [];
+    await followStatus(target, (state) => said.push(state), { follow: false, signal: new AbortController().signal });
+    return said;
+  }
+
+  test('status reports the soak time, its end, and the command that ends it', async () => {
+    await soaking();
+    const soakEndsAt = new Date(target.clock.now().getTime() + 3_600_000).toISOString().replace('.000Z', 'Z');
+    expect((await statusOnce()).slice(1)).toEqual([
+      {
+        kind: 'under way',
+        text: `Waiting for machinedeployment workers: mcm observes canaries for 1h0m0s more, until ${soakEndsAt}. To continue now, run: mcm rollout promote workers`,
+        soakEndsAt,
+      },
+    ]);
+    await promote(target);
+    await report({ observedGeneration: 1 });
+    expect(await statusOnce()).toEqual([expect.not.objectContaining({ soakEndsAt: expect.anything() })]);
+  });
+
+  test.each([
+    ['the deployment is paused', () => pause(target).then(() => report({ observedGeneration: 2 }))],
+    [
+      'a window is closed',
+      () => report({ conditions: [{ type: 'RolloutWaiting', status: 'True', message: 'closed' }] }),
+    ],
+    ['the spec is not observed', () => report({ observedGeneration: 0 })],
+    [
+      'the canary does not run',
+      () =>
+        client
+          .resource<Machine>(machines, 'default')
+          .patch(
+            CANARY,
+            { type: 'merge', body: { status: { currentStatus: { phase: 'Pending' } } } },
+            { subresource: 'status' },
+          ),
+    ],
+  ])('status reports no soak time if %s', async (_, change) => {
+    await soaking();
+    await change();
+    expect(await statusOnce()).toEqual([expect.not.objectContaining({ soakEndsAt: expect.anything() })]);
+  });
+
+  test('status that follows a rollout reports each soak time once', async () => {
+    await soaking();
+    const end = new AbortController();
+    const ends: string[] = [];
+    const heard: PromiseWithResolvers<void>[] = [Promise.withResolvers(), Promise.withResolvers()];
+    const say = ({ soakEndsAt }: RolloutState) => {
+      if (soakEndsAt === undefined) return;
+      ends.push(soakEndsAt);
+      heard[ends.length - 1]?.resolve();
+    };
+    const following = followStatus(target, say, { follow: true, signal: end.signal });
+    await heard[0]?.promise;
+    const now = target.clock.now().getTime();
+    // This status has the same soak time, so it is not reported again.
+    await report({ readyReplicas: 2 });
+    await runsSince(new Date(now - 600_000));
+    await report({ readyReplicas: 3 });
+    await heard[1]?.promise;
+    end.abort(new Error('stopped'));
+    await expect(following).rejects.toThrow('stopped');
+    const minutes = ends.map((text) => (Date.parse(text) - now) / 60_000);
+    expect(minutes).toEqual([60, 50]);
   });
 
   test('after a promotion, the next template has canaries again', async () => {

@@ -6,10 +6,13 @@ import { type ControllerHealth, controllerSentence, notActing } from '../control
 import { readControllers } from '../controllers/read.ts';
 import { brief } from '../explain/reasons/brief.ts';
 import type { Target } from './actions.ts';
+import { soakReader } from './soak.ts';
 
 export interface RolloutState {
   readonly kind: 'complete' | 'under way' | 'failed' | 'deleted';
   readonly text: string;
+  /** The end of the soak time or of the pause between batches, if the rollout waits only for this time. */
+  readonly soakEndsAt?: string;
 }
 
 const BLOCKING: readonly string[] = [
@@ -25,6 +28,14 @@ const PERMANENT: ReadonlySet<string> = new Set([
   'PausedOnFailure',
   'InPlaceUpdateFailed',
 ]);
+
+const blockerOf = ({ status }: MachineDeployment) =>
+  status?.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
+
+/** Returns true if a condition describes the wait, or if the controller has not observed the spec yet. */
+const isHeld = (deployment: MachineDeployment): boolean =>
+  blockerOf(deployment) !== undefined ||
+  (deployment.status?.observedGeneration ?? 0) < (deployment.metadata.generation ?? 0);
 
 function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
@@ -47,7 +58,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
     kind: 'under way',
     text: `Waiting for ${name} rollout to finish: ${progress}${paused}${cause === '' ? '' : `; ${cause}`}...`,
   });
-  const blocked = status.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
+  const blocked = blockerOf(deployment);
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
@@ -141,15 +152,21 @@ async function followDeployment(
   { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
 ): Promise<boolean> {
   let said = '';
-  const tell = (deployment: MachineDeployment): RolloutState => {
+  let saidEnd: string | undefined;
+  const soakOf = soakReader(target, signal);
+  const tell = async (deployment: MachineDeployment): Promise<RolloutState> => {
     const state = rolloutState(deployment);
     if (state.text !== said) say(state);
     said = state.text;
+    const soak = state.kind === 'under way' && !isHeld(deployment) ? await soakOf(deployment) : undefined;
+    // The remaining time changes with each read, so the text is repeated only for another end.
+    if (soak && soak.endsAt !== saidEnd) say({ kind: 'under way', text: soak.text, soakEndsAt: soak.endsAt });
+    saidEnd = soak?.endsAt;
     return state;
   };
   while (!signal.aborted) {
     const seen = await getDeployment(target.client, target.namespace, target.name, { signal });
-    const state = tell(seen);
+    const state = await tell(seen);
     if (!follow) {
       const stopped = state.kind === 'under way' ? await stoppedFor(target, seen) : [];
       for (const one of stopped) say({ kind: 'under way', text: controllerSentence(one, target.clock.now()) });
@@ -166,7 +183,7 @@ async function followDeployment(
 async function nextEnd(
   target: Target,
   resourceVersion: string,
-  tell: (deployment: MachineDeployment) => RolloutState,
+  tell: (deployment: MachineDeployment) => Promise<RolloutState>,
   signal: AbortSignal,
 ): Promise<'complete' | 'failed' | 'deleted' | 'unknown'> {
   const resource = target.client.resource<MachineDeployment>(machineDeployments, target.namespace);
@@ -175,7 +192,7 @@ async function nextEnd(
     for await (const event of resource.watch({ fieldSelector, resourceVersion, signal })) {
       if (event.type === 'BOOKMARK') continue;
       if (event.type === 'DELETED') return 'deleted';
-      const { kind } = tell(event.object);
+      const { kind } = await tell(event.object);
       if (kind !== 'under way') return kind;
     }
   } catch (error) {

@@ -10,6 +10,7 @@ export type { DeploymentOptions } from './execution.ts';
 export { planRollout } from './plan.ts';
 export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';
 export { reportedBudgetHold } from './rollout/fleet-budget.ts';
+export { type Soak, soakOf } from './rollout/soak.ts';
 export { type ExpiringMark, expiringMarks } from './scaling/mark-expiry.ts';
 export {
   type ParsedScaleIn,

@@ -55,6 +55,10 @@ export function hintsOf(
   return hints;
 }
 
+/** Returns the hint that ends the soak time of canaries, or the pause between two batches. */
+export const promoteHint = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
+  `to continue without the rest of the wait, after a check of the new machines: mcm rollout promote ${metadata.name}`;
+
 /** Returns hints about in-place updates that need an action of the operator. */
 export function inPlaceHints(
   { spec }: MachineDeployment,

@@ -30,6 +30,7 @@ import {
   reportedCanaryPods,
   revisionOf,
   SAFEGUARD_DEFAULTS,
+  soakOf,
   splitSets,
   validateDeployment,
   zoneOutlook,
@@ -44,7 +45,7 @@ import { replacementHolds } from '../reasons/replacement-holds.ts';
 import { explanationUnder, managerHold, ROLLOUT_CONTINUES } from '../reasons/stopped-controllers.ts';
 import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
-import { hintsOf, inPlaceHints } from './deployment-hints.ts';
+import { hintsOf, inPlaceHints, promoteHint } from './deployment-hints.ts';
 import { disruptionHints, disruptionLines } from './disruption.ts';
 import { zoneLines } from './zones.ts';
 
@@ -149,6 +150,7 @@ function explainActing(
       ...(nodeOf ? inPlaceHints(deployment, all, nodeOf) : []),
       ...disruptionHints(plan.repairs),
       ...canaryHints(reading, plan),
+      ...(soakOf(snapshot, plan) ? [promoteHint(deployment)] : []),
       ...markHints(reading),
       ...plan.problems.conditions.flatMap((reported) => cureOf(deployment, reported)),
     ];
