@@ -100,6 +100,21 @@ describe('a rolling update', () => {
     await world.until(() => world.complete(), HOUR);
     expect(await world.sizes()).toBe('large:4 small:0');
   });
+
+  test('an undo waits for the window, and continues with an override', async () => {
+    await using world = await start(rolling(1, 0), windows('0 14 * * * UTC 1h'));
+    await world.changeClass('large');
+    await world.pass(4 * HOUR);
+    expect(await world.sizes()).toBe('large:4 small:0');
+    await world.change({ spec: { rollbackTo: { revision: 1 } } });
+    await world.pass(HOUR);
+    const { spec } = await world.deployment();
+    expect([spec.rollbackTo, spec.template.spec.class.name]).toEqual([undefined, 'small']);
+    expect(await world.sizes()).toBe('large:4 small:0');
+    expect(await waiting(world)).toMatchObject({ reason: 'OutsideWindow' });
+    await world.change({ metadata: { annotations: { [Annotations.RolloutOpenUntil]: '2026-01-02T00:00:00Z' } } });
+    await world.until(async () => (await world.sizes()) === 'large:0 small:4', HOUR);
+  });
 });
 
 test('Recreate waits for its window, and then creates the new machines even if it closes', async () => {
