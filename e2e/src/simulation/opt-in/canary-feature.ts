@@ -81,8 +81,12 @@ class CanaryFeature implements Feature {
   async calm(wish: FeatureWish): Promise<void> {
     this.#isBroken = false;
     await this.#heal();
+    await this.#insist(wish);
+  }
+
+  /** Requests the class again if a machine that failed before pauses or undoes the rollout later. */
+  async #insist(wish: FeatureWish): Promise<void> {
     await this.#request(wish);
-    // If a machine failed before, it may pause or undo the rollout later.
     const again = (): void => {
       if (this.#isAtRest) return;
       void this.#request(wish).catch((error: unknown) => this.#world.reporter.violate(String(error)));
@@ -121,7 +125,7 @@ class CanaryFeature implements Feature {
     await this.#request(wish);
     await world.untilAllSettled([wish], BOUNDS.settled.ms);
     wish.machineClass = OTHER[former] ?? former;
-    await this.#request(wish);
+    await this.#insist(wish);
   }
 
   async #scale(wish: FeatureWish, replicas: number): Promise<void> {
