@@ -98,7 +98,8 @@ export class Candidate {
     try {
       await this.#write(claim(known, identity, this.#pace.leaseMs, clock.now()), signal);
     } catch (error) {
-      if (!isConflict(error) || !this.#isFresh()) throw error;
+      // Another renewal of this process may have succeeded in the meantime.
+      if (!this.#isFresh()) throw error;
     }
   }
 
