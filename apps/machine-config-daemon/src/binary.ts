@@ -45,7 +45,7 @@ const flags = {
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'command that reboots the machine; none: another component must reboot nodes in the state Rebooting',
+      help: 'command that reboots the machine; with the value none, another component must reboot nodes in the state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',

@@ -69,7 +69,7 @@ const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | '
   [
     'a certificate of another tenant',
     { secret: ofCertificate(-1, { tenantID: 'another-tenant-0001' }) },
-    refusal('AADSTS90002\\): the tenant data\\.tenantID does not exist'),
+    refusal('AADSTS90002\\): Azure has no tenant with the ID in data\\.tenantID'),
   ],
   [
     'a certificate and a login behind a proxy',

@@ -109,7 +109,7 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
     '# Metrics\n',
     'This page lists the metrics of all programs. The page is for operators who write alerts and dashboards.\n',
     '<!-- not run: it asks a pod of an installation, which a laptop does not have -->\n```sh\nkubectl port-forward deployment/machine-controller-manager 10258 &\ncurl -s http://127.0.0.1:10258/metrics\n```\n',
-    'Metrics of the original have the same names and labels. The page [Differences](../compatibility/differences.md#in-metrics) lists the exceptions.\n',
+    'If the original also has a metric, its name and labels are the same in mcm. The page [Differences](../compatibility/differences.md#in-metrics) lists the exceptions.\n',
     '## Both binaries\n',
     table(heading, rows(shared, new Set())),
     '\n## Fleet mode\n',

@@ -22,7 +22,7 @@ test.each(['machine-controller-manager', 'machine-controller'])(
 test('only metrics of Go libraries are not compared', () => {
   expect(sumOf(outcomes.map(({ counts }) => counts))).toEqual({
     metrics: 69,
-    "metrics of Go's libraries that mcm lacks": 16,
+    'metrics of Go libraries, which mcm does not have': 16,
   });
 });
 

@@ -97,7 +97,7 @@ test('an observing controller sends nothing, and the running controllers do what
     expect([...counts.keys()].filter((each) => each.endsWith(': different'))).toEqual([]);
     expect([...counts.keys()].filter((each) => each.startsWith('create secrets'))).toEqual([]);
     const reported = observer.log.lines.filter(
-      ({ message }) => message === 'The running controller executed the observed action',
+      ({ message }) => message === 'The running controller executed the action that the observer also chose',
     );
     expect(reported.map(({ fields }) => fields.object)).toContain(
       `${NAMESPACE}/${(await world.sets())[0]?.metadata.name}`,

@@ -76,7 +76,7 @@ export interface ControlPlaneOptions {
   readonly runtimeConfig?: readonly string[] | undefined;
   /** Alpha features that the control plane has in addition, as in `--feature-gates` of kube-apiserver. The default is none. */
   readonly features?: Features | undefined;
-  /** The bearer token of the administrator. The default is the stored token of the folder, or a random token. */
+  /** The bearer token of the administrator. The default is the token in the data folder. Without a data folder, the token is random. */
   readonly adminToken?: string;
   /** Whether a request from this process without credentials has the permissions of the administrator. */
   readonly trustInProcess?: boolean;

@@ -95,7 +95,7 @@ test('config explain names the blockers of a pool, with hints', () =>
     ]);
     expect(paused?.hints).toEqual([
       `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
-      'revert the change that produced new, or repair node b: Degraded: cannot write /etc/x',
+      'revert the change that led to configuration new, or repair node b: Degraded: cannot write /etc/x',
     ]);
     const machineRefs = [{ kind: 'MachineSet', namespace: 'default', name: 'x' }];
     await patch({ paused: false, nodeSelector: null, machineRefs });

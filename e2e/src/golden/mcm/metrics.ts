@@ -152,7 +152,8 @@ export const mcmMetrics: GoldenSet = {
     yield* eachEntry(dir, 'metrics.json', entry, async (program, name, { type, labels }) => {
       const make = PROGRAMS[program];
       if (make === undefined) return { failure: `mcm has no program ${program}` };
-      if (NOT_OURS.includes(name)) return { counts: { [METRICS]: 1, "metrics of Go's libraries that mcm lacks": 1 } };
+      if (NOT_OURS.includes(name))
+        return { counts: { [METRICS]: 1, 'metrics of Go libraries, which mcm does not have': 1 } };
       const ours = await (shapes.get(program) ?? shape(make()));
       shapes.set(program, Promise.resolve(ours));
       const [wanted, found] = [print({ type, labels }), ours[name] && print(ours[name])];

@@ -194,7 +194,7 @@ export const BOUNDS = {
   fleetUnwatched: {
     suites: FLEET_MODE,
     ms: 15 * SECOND,
-    rule: 'without a seed, a replica observes the Lease of a cluster for the time limit before it serves the cluster',
+    rule: 'a replica without a seed cluster observes the Lease of a cluster for this time before it serves the cluster',
   },
   fleetReached: {
     suites: FLEET_MODE,

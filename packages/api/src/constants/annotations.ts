@@ -202,13 +202,13 @@ export const Annotations = {
   /** On a MachineDeployment, the value is the name of the last good MachineSet. Only in mcm. */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, entries `<five cron fields> <time zone> <duration>; …`
-   * are the windows of its rollouts. Only in mcm.
+   * The maintenance windows of the rollouts of a MachineDeployment, MachineClass or MachineConfigPool. The value is a
+   * list of entries `<five cron fields> <time zone> <duration>; …`. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, entries `<from>/<until> <reason>; …` with RFC 3339 times
-   * are the freezes of its rollouts. Only in mcm.
+   * The freezes of the rollouts of a MachineDeployment, MachineClass or MachineConfigPool. The value is a list of entries
+   * `<from>/<until> <reason>; …` with RFC 3339 times. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**

@@ -64,7 +64,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'user data can contain any bytes',
-    impact: 'compressed user data creates no VM, or a VM that does not boot',
+    impact: 'with compressed user data, the driver creates no VM, or a VM that does not boot',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const process = stage.process({ secret: { ...stage.target.secret, userData: NO_TEXT } });

@@ -11,7 +11,7 @@ export type VmState = (typeof VM_STATES)[number];
 
 export const vmStateText = (state: VmState, at: Date): string => `${at.toISOString()} ${state}`;
 
-/** A state from before the machine became unreachable is outdated, so the function returns undefined. */
+/** Returns undefined if the recorded state is older than the time at which the machine became unreachable. */
 export function vmStateOf({ metadata, status }: Machine): VmState | undefined {
   const [at, word] = metadata.annotations?.[Annotations.VmState]?.split(' ') ?? [];
   const since = parseInstant(status?.currentStatus?.lastUpdateTime);

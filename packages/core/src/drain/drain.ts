@@ -34,8 +34,8 @@ export interface DrainPlan {
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout. The field is undefined while the drain can end
-   * without an action by a user.
+   * The policy that keeps the remaining pods after the drain timeout. The field is set only if the drain cannot end
+   * until a user acts.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**

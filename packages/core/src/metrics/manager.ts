@@ -303,7 +303,7 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
   meters.observed(
     {
       name: 'mcm_zone_machines',
-      help: 'Number of machines of a deployment in a zone, without terminating machines. The label state is open, evacuated, standby or short',
+      help: 'Number of machines of a deployment in a zone, without terminating machines. The label state has the value open, evacuated, standby or short',
       labels: [...NAMED, 'zone', 'state'],
     },
     () => zonesOf({ deployments, sets, machines }),

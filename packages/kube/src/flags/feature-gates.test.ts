@@ -52,7 +52,9 @@ test('a file may contain a mapping, and the error for a wrong name contains its 
   await writeFile(file, 'feature-gates:\n  WildThings: true\n  SlowThings: false\n');
   expect(await states(`--config=${file}`)).toEqual({ ...DEFAULTS, WildThings: true, SlowThings: false });
   await writeFile(file, '\nfeature-gates: { WildThing: true }\n');
-  await expect(states(`--config=${file}`)).rejects.toThrow(`${file}:2: feature-gates must be pairs`);
+  await expect(states(`--config=${file}`)).rejects.toThrow(
+    `${file}:2: feature-gates must not contain the unknown feature`,
+  );
   await writeFile(file, 'config: { a: true }\nfeature-gates: { WildThings: { deep: true } }\n');
   await expect(states(`--config=${file}`)).rejects.toThrow(`${file}:2: feature-gates: must be`);
 });

@@ -23,7 +23,7 @@ function parsePair(pair: string, known: readonly string[]): readonly [name: stri
   if (!known.includes(name)) {
     const meant = nearest(name, known);
     const hint = meant === undefined ? `known features: ${known.join(', ')}` : `did you mean ${meant}?`;
-    throw new RangeError(`must be pairs such as ${known[0]}=false; unknown feature ${name} (${hint})`);
+    throw new RangeError(`must not contain the unknown feature ${name} (${hint}); a valid pair is ${known[0]}=false`);
   }
   if (rest.length > 0 || !/^(true|t|1|false|f|0)$/i.test(value)) {
     throw new RangeError(`must set ${name} to true or false`);

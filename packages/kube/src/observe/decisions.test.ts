@@ -105,6 +105,6 @@ test('a decision without a name is compared with objects of all names', () => {
   decisions.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
   decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect(reported()).toMatchObject([
-    { message: 'The running controller executed the observed action', object: 'n/owner' },
+    { message: 'The running controller executed the action that the observer also chose', object: 'n/owner' },
   ]);
 });

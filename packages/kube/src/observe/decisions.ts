@@ -35,9 +35,9 @@ interface Follower {
 }
 
 const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
-  same: 'The running controller executed the observed action',
+  same: 'The running controller executed the action that the observer also chose',
   gone: 'The object was deleted before the running controller acted',
-  different: 'The running controller did not execute the observed action',
+  different: 'The running controller did not execute the action that the observer chose',
 };
 
 /** Records the decisions of this process once, and compares them with the actions of other controllers. */

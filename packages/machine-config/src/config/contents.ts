@@ -42,7 +42,7 @@ const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
 /**
- * Refuses a compressed file if a later MachineConfig removes its field `compression`. A file whose field `compression`
+ * Refuses a compressed file if a later MachineConfig removes the field `compression` of the file. A file whose field `compression`
  * was never set is an archive on purpose.
  */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {

@@ -221,7 +221,9 @@ function hintsOf(
     ...(pool.spec?.paused && waiting
       ? [`kubectl patch machineconfigpool ${name} --type merge -p '{"spec":{"paused":false}}'`]
       : []),
-    ...(bad ? [`revert the change that produced ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`] : []),
+    ...(bad
+      ? [`revert the change that led to configuration ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`]
+      : []),
     ...(frozen === undefined ? [] : ['find the cause of the freeze: mcm explain machinedeployment/NAME']),
     ...(degraded?.status === 'True'
       ? [hintIn(degraded.message ?? '') ?? 'correct the MachineConfig that the condition names', RENDER_HINT]

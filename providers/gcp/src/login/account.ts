@@ -100,7 +100,7 @@ function hostAccount(given: Given): HostAccount {
   if (!given.rules.sources?.metadata)
     throw new WrongAccount(
       'forbidden credential type "metadata_server" used. Only "service_account" or "external_account" is allowed',
-      'allow the type with --credential-sources=metadata',
+      'to allow this credential type, set --credential-sources=metadata',
     );
   mustHaveProject(given);
   const { service_account: email } = parse(z.looseObject({ service_account: text }), given.json, given.field);

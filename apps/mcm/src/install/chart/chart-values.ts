@@ -337,7 +337,7 @@ const partFields = (shares: number | string): Fields => ({
     false,
     'Runs the dashboard in the cluster. Users log in with tokens of the control cluster. Requires dashboardTarget.',
   ),
-  dashboardTarget: part(false, 'Role of the dashboard in the target cluster.'),
+  dashboardTarget: part(false, 'Creates the RBAC role of the dashboard in the target cluster.'),
   policies: part(
     false,
     'Refuses manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires inClusterConfig as kubeconfigs.control.',

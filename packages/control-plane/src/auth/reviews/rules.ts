@@ -27,7 +27,7 @@ export const rulesReview =
     const status = defined({
       resourceRules,
       nonResourceRules,
-      // The rules of the existing roles are complete. The field `evaluationError` reports missing roles.
+      // The list contains all rules of all roles that exist. The field `evaluationError` reports missing roles.
       incomplete: false,
       evaluationError: errors.length === 0 ? undefined : joinErrors(errors),
     });

@@ -55,7 +55,7 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
   if (repeated !== undefined) warn(repeated);
 }
 
-/** Returns the other API versions of a kind, because a manager may have used another version than the request. */
+/** Returns the other API versions of a kind. A field manager may have written its fields in one of these versions. */
 export const versionsOf = (registry: Registry, kind: KindDefinition): VersionOf =>
   kind.custom
     ? (apiVersion) => kind.inVersion?.(apiVersion)

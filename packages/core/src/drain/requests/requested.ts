@@ -26,7 +26,7 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest. Returns undefined if mcm must evict the pod itself, because its Eviction has
+ * Plans the next step for a pod that has an EvictionRequest. Returns undefined if mcm must evict the pod itself, because its Eviction has
  * failed or was not created in time.
  */
 export function planRequested(

@@ -4,8 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Defers the control plane node on which the operator runs. The control plane node of the operator is updated last,
- * because its update restarts the operator.
+ * Updates the control plane node on which the operator runs last, because the update of this node restarts the
+ * operator.
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>
