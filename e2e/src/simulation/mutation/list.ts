@@ -221,7 +221,10 @@ export const MUTANTS: readonly Mutant[] = [
       'budget',
       `${CORE}/set/replicas/outdated-size.ts`,
       ['budgets'],
-      ['if (total >= least && !hasReportedSize(set)) return undefined;', 'if (total >= least) return undefined;'],
+      [
+        'if (total >= least && setsWithMachines < 2 && !hasReportedSize(set)) return undefined;',
+        'if (total >= least) return undefined;',
+      ],
     ),
   ),
   ...of('budget', `${CORE}/deployment/rollout/rolling-update.ts`, F, [
@@ -260,7 +263,7 @@ export const MUTANTS: readonly Mutant[] = [
     'fence',
     'packages/kube/src/election/candidate.ts',
     ['leases'],
-    ['if (this.#isFresh()) return;', 'if (this.#renewed) return;'],
+    ['    while (!this.#isFresh()) {\n', '    while (!this.#renewed) {\n'],
     ['sent.ms < deadlineMs);', 'sent.ms < 4.5 * deadlineMs);'],
     [
       "if (record !== undefined && record.holder !== '' && !mine && this.#validForMs(record) > 0) {",
@@ -605,4 +608,43 @@ export const MUTANTS: readonly Mutant[] = [
     'credentials.onChange((change) => {',
     "credentials.onChange((change) => {\n if (change.type === 'updated') return;",
   ]),
+  ...from(
+    2019999,
+    of(
+      'fence',
+      'packages/kube/src/election/candidate.ts',
+      ['leases'],
+      ['    while (!this.#isFresh()) {', '    if (!this.#isFresh()) {'],
+    ),
+  ),
+  ...from(
+    2020003,
+    of(
+      'drain',
+      `${CORE}/drain/observe.ts`,
+      ['volumes'],
+      [
+        'latest(unresponsiveAt(machine, node, settings), options.healthDoubtedUntil)',
+        'unresponsiveAt(machine, node, settings)',
+      ],
+    ),
+  ),
+  ...from(
+    2030001,
+    of(
+      'idempotency',
+      `${CORE}/set/reconciler.ts`,
+      ['restores'],
+      ['toDelete.length + plan.create > 0 &&', 'toDelete.length > 0 &&'],
+    ),
+  ),
+  ...from(
+    1910008,
+    of(
+      'budget',
+      `${CORE}/set/replicas/outdated-size.ts`,
+      ['budgets'],
+      ['if (total >= least && setsWithMachines < 2 && !', 'if (total >= least && setsWithMachines < 9 && !'],
+    ),
+  ),
 ];
