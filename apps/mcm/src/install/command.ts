@@ -62,6 +62,19 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
           replicasOf,
           DEFAULT_INSTALL.replicas,
         )
+        .option(
+          '--toleration <taint...>',
+          'taints that the pods tolerate: key, key:effect or key=value:effect, such as node-role.kubernetes.io/control-plane:NoSchedule',
+        )
+        .option('--node-selector <label=value...>', 'labels of the nodes on which the pods run')
+        .option(
+          '--pod-label <name=value...>',
+          'additional labels of the pods, such as azure.workload.identity/use=true',
+        )
+        .option(
+          '--service-account-annotation <name=value...>',
+          'annotations of the ServiceAccount of the machine controller, for a workload identity of the cloud',
+        )
         .option('--no-wait', 'do not wait until the pods are ready')
         .option('--timeout <duration>', 'longest time to wait for the pods', '2m')
         .option('--force-conflicts', 'overwrite fields of other field managers'),

@@ -372,6 +372,94 @@ describe('the provider', () => {
     return lines.join('\n');
   };
 
+  describe('options for the pods', () => {
+    interface Printed {
+      readonly kind: string;
+      readonly metadata: { readonly name: string; readonly annotations?: object };
+      readonly spec: {
+        readonly template: {
+          readonly metadata: { readonly labels: object };
+          readonly spec: { readonly nodeSelector?: object; readonly tolerations?: object };
+        };
+      };
+    }
+    const objects = async (flags: Partial<InstallFlags>): Promise<readonly Printed[]> =>
+      parseAllDocuments(await printed({ provider: 'aws', ...flags })).map((document) => document.toJS() as Printed);
+    const options = {
+      toleration: [
+        'node-role.kubernetes.io/control-plane:NoSchedule',
+        'dedicated=mcm:NoExecute',
+        'any',
+        'empty=:NoSchedule',
+      ],
+      nodeSelector: ['node-role.kubernetes.io/control-plane=', 'kubernetes.io/os=linux'],
+      podLabel: ['azure.workload.identity/use=true'],
+      serviceAccountAnnotation: ['eks.amazonaws.com/role-arn=arn:aws:iam::111122223333:role/mcm'],
+    };
+
+    test.each([
+      [[], ['machine-controller-manager'], 'machine-controller-manager'],
+      [['separate-controller'], ['machine-controller-manager', 'machine-controller'], 'machine-controller'],
+      [['fleet'], ['mcm-fleet'], 'mcm-fleet'],
+      [
+        ['machine-config', 'machine-config-daemon', 'dashboard'],
+        ['machine-controller-manager', 'machine-config-controller', 'mcm-dashboard'],
+        'machine-controller-manager',
+      ],
+    ])(
+      'the options with --with %j apply to the pods, and to the ServiceAccount of the machine controller',
+      async (parts, names, account) => {
+        const installed = await objects({ with: parts, ...options });
+        const pods = installed.filter(({ kind }) => ['Deployment', 'StatefulSet'].includes(kind));
+        expect(pods.map(({ metadata }) => metadata.name)).toEqual(names);
+        for (const { spec } of pods) {
+          expect(spec.template.spec).toMatchObject({
+            nodeSelector: { 'node-role.kubernetes.io/control-plane': '', 'kubernetes.io/os': 'linux' },
+            tolerations: [
+              { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+              { key: 'dedicated', operator: 'Equal', value: 'mcm', effect: 'NoExecute' },
+              { key: 'any', operator: 'Exists' },
+              { key: 'empty', operator: 'Equal', value: '', effect: 'NoSchedule' },
+            ],
+          });
+          expect(spec.template.metadata.labels).toMatchObject({
+            'app.kubernetes.io/part-of': 'mcm',
+            'azure.workload.identity/use': 'true',
+          });
+        }
+        const annotated = installed.filter(({ kind, metadata }) => kind === 'ServiceAccount' && metadata.annotations);
+        expect(annotated.map(({ metadata }) => metadata)).toEqual([
+          expect.objectContaining({
+            name: account,
+            annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::111122223333:role/mcm' },
+          }),
+        ]);
+        const daemons = installed.filter(({ kind }) => kind === 'DaemonSet');
+        expect(daemons.map(({ spec }) => spec.template.spec.tolerations)).toEqual(
+          daemons.map(() => [{ operator: 'Exists' }]),
+        );
+      },
+    );
+
+    test('without the options, the pods have no node selector, no toleration and no additional label', async () => {
+      const none = { toleration: [], nodeSelector: [], podLabel: [], serviceAccountAnnotation: [] };
+      expect(await objects(none)).toEqual(await objects({}));
+      const [pod] = (await objects({})).filter(({ kind }) => kind === 'Deployment');
+      expect(Object.keys(pod?.spec.template.spec ?? {})).not.toEqual(expect.arrayContaining(['nodeSelector']));
+      expect(Object.keys(pod?.spec.template.spec ?? {})).not.toEqual(expect.arrayContaining(['tolerations']));
+    });
+
+    test.each([
+      [{ toleration: ['a=b:Never'] }, '--toleration must be key, key:effect or key=value:effect, such as'],
+      [{ toleration: [''] }, '--toleration must be key, key:effect'],
+      [{ nodeSelector: ['linux'] }, '--node-selector must be name=value, such as kubernetes.io/os=linux, not "linux"'],
+      [{ podLabel: ['app.kubernetes.io/name=x'] }, '--pod-label must not set app.kubernetes.io/name'],
+      [{ serviceAccountAnnotation: ['x'] }, '--service-account-annotation must be name=value'],
+    ])('the invalid option %j is refused with its format', async (flags, message) => {
+      await expect(printed({ provider: 'aws', ...flags })).rejects.toThrow(message);
+    });
+  });
+
   test('the provider has no default, and a provider without an image by convention needs its image', async () => {
     await expect(printed({})).rejects.toThrow(
       /^--provider must be set: aws, azure, gcp, local, or the name of another/,

@@ -19,28 +19,30 @@ import {
   PROVIDERS,
   separated,
 } from './objects/settings.ts';
+import { type PodFlags, withPodOptions } from './pod-options.ts';
 import { untilReady } from './ready.ts';
 
-export type InstallFlags = ClusterFlags & {
-  readonly dryRun?: boolean;
-  readonly part: InstallPart;
-  readonly with: readonly string[];
-  readonly provider?: string;
-  readonly managerImage?: string;
-  readonly controllerImage?: string;
-  readonly managerFlag: readonly string[];
-  readonly controllerFlag: readonly string[];
-  readonly runbookBaseUrl?: string;
-  /** The label selector of the Clusters of Cluster API that the fleet serves. */
-  readonly fleetClusters?: string;
-  /** The label selector of the ClusterProfiles that the fleet serves. */
-  readonly fleetClusterProfiles?: string;
-  readonly replicas: number;
-  readonly forceConflicts?: boolean;
-  readonly wait: boolean;
-  readonly timeout: string;
-  readonly output: OutputFormat;
-};
+export type InstallFlags = ClusterFlags &
+  PodFlags & {
+    readonly dryRun?: boolean;
+    readonly part: InstallPart;
+    readonly with: readonly string[];
+    readonly provider?: string;
+    readonly managerImage?: string;
+    readonly controllerImage?: string;
+    readonly managerFlag: readonly string[];
+    readonly controllerFlag: readonly string[];
+    readonly runbookBaseUrl?: string;
+    /** The label selector of the Clusters of Cluster API that the fleet serves. */
+    readonly fleetClusters?: string;
+    /** The label selector of the ClusterProfiles that the fleet serves. */
+    readonly fleetClusterProfiles?: string;
+    readonly replicas: number;
+    readonly forceConflicts?: boolean;
+    readonly wait: boolean;
+    readonly timeout: string;
+    readonly output: OutputFormat;
+  };
 
 /** Returns true if a user has requested an optional section. */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
@@ -111,13 +113,16 @@ async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
   return flags.with.includes('separate-controller') ? separated(settings) : settings;
 }
 
-const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
-  installSections(await settingsOf(flags))
+async function objectsOf(flags: InstallFlags): Promise<readonly object[]> {
+  const settings = await settingsOf(flags);
+  const objects = installSections(settings)
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .filter(({ name }) => !isFleet(flags) || !NOT_IN_FLEET.includes(name))
     .flatMap(({ objects }) => objects)
     .filter((object) => flags.with.includes('machine-config') || !isConfigMonitor(object));
+  return withPodOptions(objects, flags, isFleet(flags) ? settings.accounts.fleet : settings.accounts.controller);
+}
 
 export async function install(
   flags: InstallFlags,
