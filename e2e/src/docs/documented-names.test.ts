@@ -62,6 +62,16 @@ const FOREIGN = new Set([
   'sort-by',
   'patch-file',
   'user-name',
+  'approve',
+  'role-only',
+  'role-name',
+  'attach-policy-arn',
+  'cluster-name',
+  'principal-arn',
+  'role-arn',
+  'enable-oidc-issuer',
+  'enable-workload-identity',
+  'identity-name',
 ]);
 /** A flag does not follow a letter or a dash. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;

@@ -70,6 +70,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'mcm-conformance': 'it needs a cloud; its command line is tested in packages/conformance',
   'cloud-emulator': 'it serves until it is ended; it is started by every run of `mcm up --provider`',
   aws: 'it needs an account of AWS',
+  eksctl: 'it needs an account of AWS',
   az: 'it needs an account of Azure',
   gcloud: 'it needs an account of Google Cloud',
   cosign: 'it needs a registry',
