@@ -103,6 +103,7 @@ const deadlines = (ms: number) => ({
   status: ms,
   stop: ms,
   start: ms,
+  tag: ms,
   delete: ms,
   list: ms,
   evidence: 0,

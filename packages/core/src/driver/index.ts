@@ -32,15 +32,18 @@ export type {
   InterruptionNotice,
   InterruptionRequest,
   ListedInstance,
+  ListRequest,
   MachineRequest,
   NoticeAnswer,
   ObserveApi,
   StopRequest,
+  TagRequest,
   VolumeSource,
 } from './contract/driver.ts';
 export { MachineError } from './contract/errors.ts';
 export { isOthers, OWNER_TAG, ownerOf, ownerTags, refuseOthers } from './contract/owner.ts';
 export { retryAfterOf } from './contract/retry-after.ts';
+export { listedTags, ORPHAN_TAGS, splitTagChanges, type TagChanges } from './contract/tags.ts';
 export {
   DRIVER_TIMEOUTS,
   type DriverInvoker,

@@ -82,7 +82,7 @@ test('a successful call has an ended span', async () => {
   expect(reported).toEqual(['end']);
 });
 
-test.each(['create', 'initialize', 'stop', 'start', 'delete'] as const)(
+test.each(['create', 'initialize', 'stop', 'start', 'tag', 'delete'] as const)(
   'a process that is no longer the leader sends no %s',
   async (call) => {
     let asked = 0;
@@ -93,11 +93,12 @@ test.each(['create', 'initialize', 'stop', 'start', 'delete'] as const)(
     const lost = () => Promise.reject(new Error('another has the Lease'));
     const done = async () => void asked++;
     const { invoker } = play(
-      { create: answer, initialize: answer, status: answer, stop: done, start: done, delete: done },
+      { create: answer, initialize: answer, status: answer, stop: done, start: done, tag: done, delete: done },
       { fence: { confirm: lost, held: lost } },
     );
     const machine = machineOf('m', 'a');
-    const send = { ...invoker, create: () => create(invoker, 'm'), stop: () => invoker.stop(machine, false) };
+    const [stop, tag] = [() => invoker.stop(machine, false), () => invoker.tag(machine, { a: '1' })];
+    const send = { ...invoker, create: () => create(invoker, 'm'), stop, tag };
     const error = await failure(send[call](machine));
     expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
     expect(asked).toBe(0);
@@ -233,6 +234,7 @@ test('an observing process changes nothing and records the calls', async () => {
   const wanted: string[] = [];
   const { invoker, driver } = play({
     initialize: () => expect.fail('it changes'),
+    tag: () => expect.fail('it changes'),
     delete: () => expect.fail('it changes'),
   });
   const machine = machineOf('m', 'a');
@@ -251,6 +253,7 @@ test('an observing process changes nothing and records the calls', async () => {
   expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.delete(machine)).toBeUndefined();
+  expect([invoker.can.tag, only.can.tag]).toEqual([true, false]);
   expect(wanted).toEqual(['create vm', 'initialize vm', 'delete vm']);
   expect(await invoker.list(classOf('a'))).toEqual([]);
 });

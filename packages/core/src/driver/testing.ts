@@ -8,10 +8,12 @@ import type {
   InterruptionNotice,
   InterruptionRequest,
   MachineRequest,
+  TagRequest,
   VolumeSource,
 } from './contract/driver.ts';
 import { type MachineCode, MachineError } from './contract/errors.ts';
 import { isOthers, OWNER_TAG } from './contract/owner.ts';
+import { listedTags, splitTagChanges } from './contract/tags.ts';
 import type { AlternativeRules } from './offerings/rules.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 import { bytesOf } from './secrets/secret-value.ts';
@@ -29,6 +31,7 @@ export interface FakeVm {
   ending?: string;
   initialized: boolean;
   stopped?: boolean;
+  tags?: Readonly<Record<string, string>>;
   readonly offering: string;
 }
 
@@ -45,6 +48,7 @@ export type FakeMethod =
   | 'status'
   | 'stop'
   | 'start'
+  | 'tag'
   | 'delete'
   | 'list'
   | 'evidence'
@@ -68,6 +72,8 @@ export interface FakeCloudOptions {
   readonly nodeName?: (machineName: string) => string;
   readonly hides?: (vm: FakeVm) => boolean;
   readonly stops?: boolean;
+  /** Whether the driver has the method `tag`. */
+  readonly tags?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
@@ -100,6 +106,7 @@ export class FakeCloud {
     status: 0,
     stop: 0,
     start: 0,
+    tag: 0,
     delete: 0,
     list: 0,
     evidence: 0,
@@ -240,6 +247,17 @@ export class FakeCloud {
     });
   }
 
+  #tag(request: TagRequest<FakeSpec, object>): Promise<void> {
+    return this.#call('tag', request, () => {
+      const { machine, tags: changes } = request;
+      const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+      if (!vm) return;
+      const { set, remove } = splitTagChanges(changes, vm.tags ?? {});
+      const kept = Object.entries(vm.tags ?? {}).filter(([key]) => !remove.includes(key));
+      vm.tags = { ...Object.fromEntries(kept), ...set };
+    });
+  }
+
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {
@@ -285,15 +303,16 @@ export class FakeCloud {
         this.#call('list', request, () =>
           this.vms
             .filter((vm) => !this.#options.hides?.(vm) && this.#sees(request.spec, vm))
-            .map(({ providerId, machineName, createdAt, owner }) => ({
+            .map(({ providerId, machineName, createdAt, owner, tags }) => ({
               providerId,
               machineName,
               ...(createdAt === undefined ? {} : { createdAt }),
               ...(owner === undefined ? {} : { owner }),
+              ...listedTags(tags, request.tagKeys),
             })),
         ),
     };
-    const { announces, console, stops } = this.#options;
+    const { announces, console, stops, tags } = this.#options;
     const power: Partial<FakeDriver> = stops
       ? {
           stop: (request) => this.#power('stop', request),
@@ -301,6 +320,7 @@ export class FakeCloud {
           hibernates: true,
         }
       : {};
+    const tagging: Pick<FakeDriver, 'tag'> = tags ? { tag: (request) => this.#tag(request) } : {};
     const watching: Pick<FakeDriver, 'watchInterruptions'> = announces
       ? { watchInterruptions: (request) => this.#watch(request) }
       : {};
@@ -315,12 +335,13 @@ export class FakeCloud {
         }));
     const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);
     if (!initializes)
-      return defineDriver({ ...base, volumeIds, ...watching, ...power, ...(evidence ? { evidence } : {}) });
+      return defineDriver({ ...base, volumeIds, ...watching, ...power, ...tagging, ...(evidence ? { evidence } : {}) });
     return defineDriver({
       ...base,
       volumeIds,
       ...watching,
       ...power,
+      ...tagging,
       ...(evidence ? { evidence } : {}),
       initialize: (request) =>
         this.#call('initialize', request, () => {

@@ -17,7 +17,8 @@ const isPastVm = (description: string | undefined): boolean => {
 
 /**
  * Wraps a driver for the observe mode: the wrapper reads from the cloud but changes nothing. A recorded driver call
- * stays pending until the active controller has made the change.
+ * stays pending until the active controller has made the change. The wrapper has no method `tag`, because no object of
+ * the cluster shows a change of tags.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
@@ -51,8 +52,9 @@ export function observingDriver<Spec, Credentials>(
     driver.stop && (async ({ machine, signal }) => void (await follow('stop', machine, signal)));
   const start: typeof driver.start =
     driver.start && (async ({ machine, signal }) => void (await follow('start', machine, signal)));
+  const { tag: _, ...others } = driver;
   return {
-    ...driver,
+    ...others,
     create: ({ machine, signal }) => made('create', machine, signal),
     delete: async ({ machine, signal }) => {
       await follow('delete', machine, signal);

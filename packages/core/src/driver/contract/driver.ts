@@ -1,6 +1,7 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
+import type { TagChanges } from './tags.ts';
 
 /**
  * The input of every driver call. The provider spec and the credentials of a driver call have already passed the
@@ -48,6 +49,18 @@ export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Cre
   readonly hibernate: boolean;
 }
 
+/** Input for a change of the tags of a VM. */
+export interface TagRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
+  /** Keys and values contain only lowercase letters, digits, `-` and `_`, and have at most 63 characters. */
+  readonly tags: TagChanges;
+}
+
+/** Input for a list of VMs. */
+export interface ListRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
+  /** The keys of the tags that a driver with `tag` returns for each VM, or undefined if the caller needs no tags. */
+  readonly tagKeys?: readonly string[] | undefined;
+}
+
 /** An address of a VM. The types of VM addresses are the types of Node addresses, such as `InternalIP`. */
 export interface Address {
   readonly type: string;
@@ -87,6 +100,8 @@ export interface ListedInstance {
   /** A new VM is never treated as an orphan. */
   readonly createdAt?: string;
   readonly owner?: string;
+  /** The tags with the keys in `tagKeys` of the request (see `listedTags`). */
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -180,6 +195,13 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Whether `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
+   * Sets and removes tags of the VM of a machine, also of a stopped VM. `tag` changes no other tag, even if another
+   * program changes tags at the same time. If the VM no longer exists, `tag` resolves. A driver with `tag` returns the
+   * tags in `list`.
+   * @throws `PermissionDenied` or another code with `credentialsRefused`: the credentials must not change tags
+   */
+  tag?(request: TagRequest<Spec, Credentials>): Promise<void>;
+  /**
    * Returns the state and the console output of a VM that failed to join or became unhealthy. `evidence` changes
    * nothing in the cloud, and has a time limit of 15 seconds. Truncated console output must begin at the start of a
    * line. The controller removes secrets from the evidence.
@@ -200,7 +222,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    * Returns all VMs that have the cluster tag and the role tag of the class. The driver must read all pages of the
    * list.
    */
-  list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
+  list?(request: ListRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
   /**
    * Returns the cloud IDs of volumes, in the order of the parameter. The ID of a volume from another cloud is
    * undefined.

@@ -4,6 +4,7 @@ export const OPERATIONS = {
   status: 'get_machine_status',
   stop: 'stop_machine',
   start: 'start_machine',
+  tag: 'tag_machine',
   delete: 'delete_machine',
   list: 'list_machine',
   volumeIds: 'get_volume_ids',

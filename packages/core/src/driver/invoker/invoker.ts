@@ -82,7 +82,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       forMachine('status', machine, onOverdue, async ({ request }) =>
         checkInstance(driver.name, 'status', (await driver.status?.(request)) ?? absent('status')),
       ),
-    ...powerCalls(driver, forMachine),
+    ...changesOfVms(driver, forMachine),
     delete: (machine, onOverdue) =>
       forMachine('delete', machine, onOverdue, async ({ request }) => driver.delete(request)),
     evidence: (machine, onOverdue) =>
@@ -94,10 +94,13 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       ),
     secretsOf: secretsOfMachine,
     volumeIdOf: (source) => volumeIdOf(options, source),
-    list: (machineClass, onOverdue) =>
+    list: (machineClass, onOverdue, tagKeys) =>
       listEverywhere(options, lookup, machineClass, (alternative) =>
         send({ ...callForClass(lookup, machineClass, onOverdue), alternative }, async ({ request }) =>
-          checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
+          checkListing(
+            driver.name,
+            (await driver.list?.(tagKeys ? { ...request, tagKeys } : request)) ?? absent('list'),
+          ),
         ),
       ),
     watchInterruptions: (machineClass, notify) =>
@@ -116,17 +119,17 @@ interface MachineCall<Spec, Credentials> {
 }
 
 type ForMachine<Spec, Credentials> = <T>(
-  name: 'stop' | 'start',
+  name: 'stop' | 'start' | 'tag',
   machine: Machine,
   onOverdue: OnOverdue | undefined,
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** Returns the driver's `stop` and `start`. A driver must have both `stop` and `start`, or neither. */
-const powerCalls = <Spec, Credentials>(
+/** Returns the driver's `stop`, `start` and `tag`. A driver must have both `stop` and `start`, or neither. */
+const changesOfVms = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
-): Pick<DriverInvoker, 'stop' | 'start'> => ({
+): Pick<DriverInvoker, 'stop' | 'start' | 'tag'> => ({
   stop: (machine, hibernate, onOverdue) =>
     forMachine('stop', machine, onOverdue, async ({ request }) => {
       const action = hibernate ? 'hibernate' : 'stop';
@@ -139,6 +142,11 @@ const powerCalls = <Spec, Credentials>(
       if (!driver.start) throw new MachineError('Unimplemented', `driver ${driver.name} cannot start VMs`);
       await driver.start(request);
     }),
+  tag: (machine, tags, onOverdue) =>
+    forMachine('tag', machine, onOverdue, async ({ request }) => {
+      if (!driver.tag) throw new MachineError('Unimplemented', `driver ${driver.name} has no method tag`);
+      await driver.tag({ ...request, tags });
+    }),
 });
 
 const capabilitiesOf = ({
@@ -146,6 +154,7 @@ const capabilitiesOf = ({
   status,
   stop,
   start,
+  tag,
   hibernates,
   list,
   evidence,
@@ -157,6 +166,7 @@ const capabilitiesOf = ({
   evidence: evidence !== undefined,
   interruptions: watchInterruptions !== undefined,
   stop: stop !== undefined && start !== undefined,
+  tag: tag !== undefined,
   hibernate: stop !== undefined && start !== undefined && hibernates === true,
 });
 

@@ -10,6 +10,7 @@ export type DriverCall =
   | 'status'
   | 'stop'
   | 'start'
+  | 'tag'
   | 'delete'
   | 'list'
   | 'evidence'

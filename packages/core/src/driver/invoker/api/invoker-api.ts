@@ -14,6 +14,7 @@ import type {
   VolumeSource,
 } from '../../contract/driver.ts';
 import type { MachineError } from '../../contract/errors.ts';
+import type { TagChanges } from '../../contract/tags.ts';
 import type { Alternative, Choice } from '../../offerings/alternative.ts';
 import type { ClassSecrets } from '../../schemas/credentials.ts';
 import type { DriverDefinition } from '../../schemas/define-driver.ts';
@@ -27,6 +28,7 @@ export interface DriverTimeouts {
   readonly status: number;
   readonly stop: number;
   readonly start: number;
+  readonly tag: number;
   readonly delete: number;
   readonly list: number;
   readonly evidence: number;
@@ -42,6 +44,7 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   status: 2 * MINUTE,
   stop: 10 * MINUTE,
   start: 10 * MINUTE,
+  tag: 2 * MINUTE,
   delete: 15 * MINUTE,
   list: 10 * MINUTE,
   evidence: MINUTE / 4,
@@ -65,6 +68,7 @@ export interface DriverInvoker {
     readonly evidence: boolean;
     readonly interruptions: boolean;
     readonly stop: boolean;
+    readonly tag: boolean;
     readonly hibernate: boolean;
   };
   inputsOf(machine: Machine): string;
@@ -86,11 +90,17 @@ export interface DriverInvoker {
   status(machine: Machine, onOverdue?: OnOverdue): Promise<FoundInstance>;
   stop(machine: Machine, hibernate: boolean, onOverdue?: OnOverdue): Promise<void>;
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
+  tag(machine: Machine, tags: TagChanges, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
   /** Returns the Secrets of the machine. */
   secretsOf(machine: Machine): ClassSecrets;
-  list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
+  /** @param tagKeys the keys of the tags that the list contains */
+  list(
+    machineClass: MachineClass,
+    onOverdue?: OnOverdue,
+    tagKeys?: readonly string[],
+  ): Promise<readonly ListedInstance[]>;
   watchInterruptions(
     machineClass: MachineClass,
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,

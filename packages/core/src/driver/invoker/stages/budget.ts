@@ -57,6 +57,7 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   stop: 'delete',
   delete: 'delete',
   list: 'audit',
+  tag: 'audit',
 };
 
 /** All calls for a machine that is being deleted are in the lane `delete`. */

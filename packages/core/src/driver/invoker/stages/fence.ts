@@ -8,6 +8,7 @@ const CHANGES: Readonly<Record<DriverCall, boolean>> = {
   initialize: true,
   stop: true,
   start: true,
+  tag: true,
   delete: true,
   status: false,
   list: false,
