@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core/driver';
+import { MachineError, type TagChanges } from '@mcm/core/driver';
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
@@ -79,6 +79,11 @@ export class CloudClient {
   /** The promise resolves when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  /** The value null removes a tag. */
+  async setTags(id: string, tags: TagChanges, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('PUT', `${one(id)}/tags`, cloudInstance, { body: { tags }, signal });
   }
 
   async get(id: string, signal: AbortSignal): Promise<CloudInstance> {

@@ -9,6 +9,7 @@ import {
   type InterruptionRequest,
   isOthers,
   isText,
+  listedTags,
   MachineError,
   type MachineRequest,
   ownerOf,
@@ -89,8 +90,8 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
-    // The driver cannot stop and start Pods.
-    ...(backend === 'pod' ? {} : power((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
+    // The driver cannot stop, start and tag Pods.
+    ...(backend === 'pod' ? {} : changes((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
 
     evidence: async (request) => {
       const inPods = podsFor(request);
@@ -115,6 +116,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
         machineName: instance.name,
         createdAt: instance.createdAt,
         ...ownerOf(instance.tags),
+        ...listedTags(instance.tags, request.tagKeys),
       }));
     },
 
@@ -156,21 +158,25 @@ async function launch(
 }
 
 /**
- * Returns the driver methods `stop` and `start`.
+ * Returns the driver methods `stop`, `start` and `tag`.
  * @param cloudOf returns undefined if the machine is a Pod
  */
-function power(
+function changes(
   cloudOf: (request: Request) => CloudClient | undefined,
   clock: Clock,
-): Required<Pick<LocalDriver, 'stop' | 'start'>> {
+): Required<Pick<LocalDriver, 'stop' | 'start' | 'tag'>> {
   const cloudFor = (request: Request): CloudClient => {
     const cloud = cloudOf(request);
     if (cloud) return cloud;
-    throw new MachineError('Unimplemented', 'a Pod cannot be stopped');
+    throw new MachineError('Unimplemented', 'a Pod cannot be stopped or tagged');
   };
   return {
     stop: async (request) => settle(cloudFor(request), request, 'stopped', clock),
     start: async (request) => settle(cloudFor(request), request, 'running', clock),
+    tag: async (request) => {
+      const { machine, tags, signal } = request;
+      await ignoreAbsent(cloudFor(request).setTags(requireInstanceId(machine.spec.providerID ?? ''), tags, signal));
+    },
   };
 }
 
