@@ -36,6 +36,6 @@ test('the page of the AWS driver lists the permission for each of its calls', ()
       return `${service}:${name}`;
     }),
   );
-  expect(calls).toHaveLength(14);
+  expect(calls).toHaveLength(16);
   expect(calls.filter((call) => !page.includes(`\`${call}\``))).toEqual([]);
 });

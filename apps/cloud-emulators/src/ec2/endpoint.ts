@@ -24,6 +24,7 @@ import { Queue, sqsAction, sqsRefusal } from './queue.ts';
 import { readScope, type Scope } from './signature.ts';
 import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
+import { createTags, deleteTags } from './tags.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
 /** A request that the endpoint has received. */
@@ -259,6 +260,10 @@ export class Ec2Endpoint implements Emulator, Ec2State {
           return stopInstances(this, params, fault);
         case 'StartInstances':
           return startInstances(this, params, fault);
+        case 'CreateTags':
+          return createTags(this, params, fault);
+        case 'DeleteTags':
+          return deleteTags(this, params, fault);
         case 'ModifyNetworkInterfaceAttribute':
           return modifyInterface(this, params, fault);
         case 'AssignIpv6Addresses':

@@ -4,6 +4,8 @@ import {
   defineDriver,
   type FoundInstance,
   type ListedInstance,
+  type ListRequest,
+  listedTags,
   MachineError,
   type ObservedCall,
   observedCalls,
@@ -19,6 +21,7 @@ import { NoticeQueue } from '../notices/queue.ts';
 import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
 import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { alternatives } from './alternatives.ts';
+import { type Change, changeTags, startInstance, stopInstance } from './changes.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { EndedInstances } from './ended-instances.ts';
@@ -27,7 +30,6 @@ import { reportEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
-import { type Change, startInstance, stopInstance } from './power.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
@@ -42,6 +44,8 @@ export interface AwsDriverOptions extends DriverContext {
 
 /** The driver for EC2, with its spec and credentials. */
 export type AwsDriver = DriverDefinition<AwsProviderSpec, AwsCredentials>;
+
+type Listing = ListRequest<AwsProviderSpec, AwsCredentials>;
 
 const VISIBILITY_BUDGET_MS = 300_000;
 
@@ -99,7 +103,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       return undefined;
     },
 
-    ...power(clock, connectTo, timed),
+    ...changes(clock, connectTo, timed),
 
     evidence: async (request) => {
       const ec2 = await connectTo(request);
@@ -123,11 +127,11 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
   });
 }
 
-function power(
+function changes(
   clock: Clock,
   connectTo: (request: Request) => Promise<Ec2>,
   timed: (request: Request) => ObservedCall,
-): Required<Pick<AwsDriver, 'stop' | 'start' | 'hibernates'>> {
+): Required<Pick<AwsDriver, 'stop' | 'start' | 'tag' | 'hibernates'>> {
   const change = async (request: OnMachine): Promise<Change> => ({
     ec2: await connectTo(request),
     request,
@@ -138,6 +142,7 @@ function power(
     hibernates: true,
     stop: async (request) => stopInstance(await change(request), request.hibernate),
     start: async (request) => startInstance(await change(request)),
+    tag: async (request) => changeTags(await change(request), request.tags),
   };
 }
 
@@ -217,12 +222,16 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
 }
 
 /** Converts a listed instance to a list with one VM. */
-function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
+function listed(
+  { spec, tagKeys }: Listing,
+  { InstanceId: id, Tags = [], LaunchTime }: Instance,
+): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
   const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
   const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
-  return [{ providerId: formatProviderId(spec.region ?? '', id), machineName, ...createdAt, ...ownerOf(tags) }];
+  const marks = { ...ownerOf(tags), ...listedTags(tags, tagKeys) };
+  return [{ providerId: formatProviderId(spec.region ?? '', id), machineName, ...createdAt, ...marks }];
 }
 
 const findTimed = (

@@ -51,9 +51,12 @@ async function loadEc2() {
   const { ModifyNetworkInterfaceAttributeCommand } = await import('@aws-sdk/client-ec2');
   const { RunInstancesCommand, TerminateInstancesCommand } = await import('@aws-sdk/client-ec2');
   const { StartInstancesCommand, StopInstancesCommand } = await import('@aws-sdk/client-ec2');
+  const { CreateTagsCommand, DeleteTagsCommand } = await import('@aws-sdk/client-ec2');
   return {
     EC2Client,
     AssignIpv6AddressesCommand,
+    CreateTagsCommand,
+    DeleteTagsCommand,
     DescribeImagesCommand,
     DescribeInstancesCommand,
     GetConsoleOutputCommand,
@@ -157,6 +160,18 @@ export class Ec2 {
     await this.#attempts.send('StartInstances', true, signal, () =>
       this.#client.send(command, { abortSignal: signal }),
     );
+  }
+
+  async createTags(id: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+    const command = new this.#sdk.CreateTagsCommand({ Resources: [id], Tags });
+    await this.#attempts.send('CreateTags', true, signal, () => this.#client.send(command, { abortSignal: signal }));
+  }
+
+  /** Without a value in the request, EC2 removes a tag with any value. */
+  async deleteTags(id: string, keys: readonly string[], signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.DeleteTagsCommand({ Resources: [id], Tags: keys.map((Key) => ({ Key })) });
+    await this.#attempts.send('DeleteTags', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
   /**

@@ -1,9 +1,9 @@
-import { MachineError, type ObservedCall } from '@mcm/core/driver';
+import { MachineError, type ObservedCall, splitTagChanges, type TagChanges } from '@mcm/core/driver';
 import { type Clock, sleep } from '@mcm/kube';
 import type { Ec2 } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
 import { instanceIdOf } from '../spec/provider-id.ts';
-import { fromLaunch, isAbsentInstance } from './errors.ts';
+import { fromCloud, fromLaunch, isAbsentInstance } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
 
 const LOOK_MS = 3_000;
@@ -62,6 +62,22 @@ async function reach(
     }
   } catch (thrown) {
     throw isAbsentInstance(thrown) ? absent() : fromLaunch(thrown, signal);
+  }
+}
+
+/**
+ * Sets and removes tags of an instance. EC2 changes only the tags in the request, and accepts repeated requests.
+ * @throws MachineError
+ */
+export async function changeTags({ ec2, request, timed }: Change, changes: TagChanges): Promise<void> {
+  const { machine, signal } = request;
+  const id = instanceIdOf(machine.spec.providerID ?? '');
+  const { set, remove } = splitTagChanges(changes);
+  try {
+    if (Object.keys(set).length > 0) await timed('instance_create_tags', () => ec2.createTags(id, set, signal));
+    if (remove.length > 0) await timed('instance_delete_tags', () => ec2.deleteTags(id, remove, signal));
+  } catch (thrown) {
+    if (!isAbsentInstance(thrown)) throw fromCloud(thrown, signal);
   }
 }
 
