@@ -147,6 +147,10 @@ export class ArmEndpoint implements Emulator {
           ? answer(200, view(vm))
           : refusal(404, 'ResourceNotFound', `The Resource of ${pathname} was not found.`);
       }
+      case 'tags':
+        return method === 'PATCH'
+          ? this.#resources.changeTags(pathname.replace(/\/providers\/Microsoft\.Resources\/tags\/default$/i, ''), body)
+          : refusal(405, 'MethodNotAllowed', `${method} is not allowed for this resource`);
       case 'lists':
         return method === 'GET'
           ? this.#list(url)

@@ -25,6 +25,7 @@ export interface GraphRow {
     readonly name: string;
     readonly owner?: string;
     readonly tagKeys?: readonly string[];
+    readonly tags?: Readonly<Record<string, string>>;
   };
 }
 
@@ -51,6 +52,7 @@ export function graphRows(query: string, resources: readonly ArmResource[]): rea
         type: TYPES[kind],
         name,
         tagKeys: /\| project [^|]*\btagKeys\b/.test(query) ? Object.keys(body.tags ?? {}) : undefined,
+        tags: /\| project [^|]*, tags\b/.test(query) ? (body.tags ?? {}) : undefined,
         owner: projected === undefined ? undefined : (body.tags?.[plain(projected)] ?? ''),
       }),
     }))

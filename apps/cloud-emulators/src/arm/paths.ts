@@ -8,6 +8,7 @@ export interface Label {
     | 'deallocate'
     | 'start'
     | 'subnets'
+    | 'tags'
     | 'operations'
     | 'graph'
     | 'resourceGroups'
@@ -22,6 +23,7 @@ const PATTERNS: readonly (readonly [RegExp, Label['kind']])[] = [
   [/^\/operations\/[^/]+$/, 'operations'],
   [/\/providers\/Microsoft\.ResourceGraph\/resources$/i, 'graph'],
   [/\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/, 'token'],
+  [/\/providers\/Microsoft\.Resources\/tags\/default$/i, 'tags'],
   [/\/virtualNetworks\/[^/]+\/subnets\/[^/]+$/i, 'subnets'],
   [/\/artifacttypes\/vmimage\/offers\//i, 'images'],
   [/\/Microsoft\.MarketplaceOrdering\/.*\/agreements\/current$/i, 'agreements'],

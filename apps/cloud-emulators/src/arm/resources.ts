@@ -18,6 +18,7 @@ import {
   type ResourceBody,
   type ResourceKind,
   resourceBody,
+  tagsPatch,
 } from './model.ts';
 
 export interface ResourcesOptions {
@@ -105,6 +106,26 @@ export class Resources {
     known.state = 'Updating';
     this.#keep(known);
     return this.#begin(200, known, 'put', fault);
+  }
+
+  /** Merges tags into the tags of a resource, or removes tags with equal values. */
+  changeTags(id: string, text: string): TransportResponse {
+    const known = this.get(id);
+    if (!known) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
+    if (known.state === 'Deleting') return refusal(409, 'ResourceBeingDeleted', `${known.name} is being deleted.`);
+    const parsed = tagsPatch.safeParse(JSON.parse(text));
+    if (!parsed.success) return refusal(400, 'InvalidRequestContent', parsed.error.message);
+    const { operation, properties } = parsed.data;
+    const { tags: old = {} } = known.body;
+    const left = Object.entries(old).filter(([key, value]) => properties.tags[key] !== value);
+    const tags = operation === 'Merge' ? { ...old, ...properties.tags } : Object.fromEntries(left);
+    known.body = { ...known.body, tags };
+    this.#keep(known);
+    return answer(200, {
+      id: `${id}/providers/Microsoft.Resources/tags/default`,
+      name: 'default',
+      properties: { tags },
+    });
   }
 
   delete(place: Place, fault: OperationFault): TransportResponse {

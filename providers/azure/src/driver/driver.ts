@@ -7,6 +7,8 @@ import {
   defineDriver,
   type FoundInstance,
   isOthers,
+  type ListRequest,
+  listedTags,
   type MachineCode,
   MachineError,
   type ObservedCall,
@@ -21,12 +23,12 @@ import type { Clock } from '@mcm/kube';
 import { z } from 'zod';
 import { sshPublicKey } from '../arm/ssh-key.ts';
 import { alternatives } from './alternatives.ts';
+import { type Change, changeTags, endingOf, startVm, stopVm } from './changes.ts';
 import { createVm } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { reportEvidence } from './evidence.ts';
-import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
-import { type Change, endingOf, startVm, stopVm } from './power.ts';
+import { machineNames, ownerOfMachine, providerIdOf, type Row, tagsOfVm } from './names.ts';
 import { principalProblems } from './principal.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
@@ -65,7 +67,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       return { providerId: providerIdOf(request.spec, name), nodeName: name };
     },
 
-    ...power(clock, open, counted),
+    ...changes(clock, open, counted),
 
     status: async (request) => statusOf(open(request, vmAccess(request)), request, counted(request)),
 
@@ -106,6 +108,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
           providerId: providerIdOf(spec, machineName),
           machineName,
           ...ownerOfMachine(rows, machineName),
+          ...listedTags(tagsOfVm(rows, machineName), request.tagKeys),
         }));
       } catch (thrown) {
         const words = 'failed to get VM names from VMs, NICs and Disks for resourceGroup';
@@ -117,11 +120,11 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   });
 }
 
-function power(
+function changes(
   clock: Clock,
   open: ReturnType<typeof opener>,
   counted: (request: Request) => ObservedCall,
-): Required<Pick<AzureDriver, 'stop' | 'start'>> {
+): Required<Pick<AzureDriver, 'stop' | 'start' | 'tag'>> {
   const change = (request: OnMachine): Change => ({
     session: open(request, vmAccess(request)),
     request,
@@ -131,6 +134,7 @@ function power(
   return {
     stop: async (request) => stopVm(change(request)),
     start: async (request) => startVm(change(request)),
+    tag: async (request) => changeTags(change(request), request.tags),
   };
 }
 
@@ -215,7 +219,10 @@ const data = z.array(z.looseObject({})).nullish();
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Reads all resources of the class's resource group with the cluster tag and the role tag of the class. */
-async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
+async function query(
+  session: Session,
+  { spec, signal, owner, tagKeys: wanted }: ListRequest<AzureProviderSpec, AzureCredentials>,
+): Promise<readonly Row[]> {
   const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
   const marks = [CLUSTER_TAG, ROLE_TAG].map((prefix) => keys.find((each) => each.startsWith(prefix)) ?? '');
@@ -226,7 +233,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 	| where resourceGroup =~ ${quoted(session.group)}
 	| extend tagKeys = bag_keys(tags)
 	| where tagKeys has ${cluster} and tagKeys has ${role}
-	| project type, name${owner === undefined ? '' : `, tagKeys, owner = tostring(tags[${quoted(OWNER_TAG)}]), id\n\t| order by id asc`}
+	| project type, name${wanted ? ', tags' : ''}${owner === undefined ? '' : `, tagKeys, owner = tostring(tags[${quoted(OWNER_TAG)}]), id\n\t| order by id asc`}
 	`;
   const rows: Row[] = [];
   for (let token = ''; ; ) {

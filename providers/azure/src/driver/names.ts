@@ -19,11 +19,15 @@ export const diskNames = (vm: string, spec: AzureProviderSpec): readonly string[
 
 export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): string => `azure:///${location}/${vm}`;
 
+const VM_TYPE = 'microsoft.compute/virtualmachines';
+
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
   /** If the driver did not read the tag, `owner` is absent. */
   readonly owner?: unknown;
+  /** All tags, if the driver has read them. */
+  readonly tags?: unknown;
 }
 
 /**
@@ -36,12 +40,16 @@ export const machineNames = (rows: readonly Row[]): readonly string[] => [
 
 function machineOf({ type, name }: Row): string {
   if (typeof type !== 'string' || typeof name !== 'string') return '';
-  if (type === 'microsoft.compute/virtualmachines') return name;
+  if (type === VM_TYPE) return name;
   if (type === 'microsoft.network/networkinterfaces') return name.slice(0, -nicName('').length);
   return type === 'microsoft.compute/disks' && name.endsWith(osDiskName(''))
     ? name.slice(0, -osDiskName('').length)
     : '';
 }
+
+/** Returns the tags of the VM of a machine, and not the tags of its NIC or its disks. */
+export const tagsOfVm = (rows: readonly Row[], machineName: string): unknown =>
+  rows.find(({ type, name }) => type === VM_TYPE && name === machineName)?.tags;
 
 /** Returns the control cluster that created the resources of a machine. */
 export function ownerOfMachine(rows: readonly Row[], machineName: string): { readonly owner?: string } {

@@ -149,6 +149,24 @@ export class Session {
     return this.run('compute', begin, { timeoutMs, signal });
   }
 
+  /** Changes tags of a VM, and keeps all other tags. */
+  async changeTags(
+    operation: 'Merge' | 'Delete',
+    name: string,
+    tags: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = { operation, properties: { tags } };
+    await this.ask(
+      'rest',
+      async (rest, { abortSignal }) =>
+        rest
+          .path(TAGS, this.subscription, this.group, name)
+          .patch({ abortSignal, queryParameters: { 'api-version': '2021-04-01' }, body }),
+      signal,
+    );
+  }
+
   /** Reads the status reports about a VM: the reports of Azure and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
@@ -232,6 +250,9 @@ export interface Plan {
 
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
+
+const TAGS =
+  '/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachines/{name}/providers/Microsoft.Resources/tags/default';
 
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';

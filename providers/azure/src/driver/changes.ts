@@ -1,5 +1,5 @@
 import type { VirtualMachine } from '@azure/arm-compute';
-import { MachineError, type ObservedCall, refuseOthers } from '@mcm/core/driver';
+import { MachineError, type ObservedCall, refuseOthers, splitTagChanges, type TagChanges } from '@mcm/core/driver';
 import { type Clock, sleep } from '@mcm/kube';
 import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 import type { OnMachine, PowerVerb, Session } from './session.ts';
@@ -61,6 +61,28 @@ async function reach({ session, request, clock, counted }: Change, action: strin
     if (isAbsent(thrown)) throw absent(vm);
     const code = action === 'start' && isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
     throw fromCloud(thrown, `Failed to ${action} VM: ${vm}, Err: `, signal, code);
+  }
+}
+
+/**
+ * Sets and removes tags of a VM. Azure merges tags into the tags of the VM. A change of the VM resource would replace all
+ * tags, and could remove a tag that another program has just set.
+ * @throws MachineError
+ */
+export async function changeTags({ session, request, counted }: Change, changes: TagChanges): Promise<void> {
+  const { machine, signal } = request;
+  const { name } = machine.metadata;
+  try {
+    const { tags = {} } = await counted('virtual_machine_get', () => session.vm(name)(signal));
+    refuseOthers(request, tags);
+    const { set, remove } = splitTagChanges(changes, tags);
+    const removed = Object.fromEntries(remove.map((key) => [key, tags[key] ?? '']));
+    if (Object.keys(set).length > 0) await counted('tags_merge', () => session.changeTags('Merge', name, set, signal));
+    if (remove.length > 0) await counted('tags_delete', () => session.changeTags('Delete', name, removed, signal));
+  } catch (thrown) {
+    if (isAbsent(thrown)) return;
+    const vm = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+    throw fromCloud(thrown, `Failed to change tags of VM: ${vm}, Err: `, signal);
   }
 }
 
