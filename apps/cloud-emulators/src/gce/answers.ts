@@ -26,6 +26,9 @@ export const diskNameOf = (
   index: number,
 ): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
 
+/** Returns the fingerprint of an instance's labels. */
+export const labelsPrint = ({ body }: Pick<GceInstance, 'body'>): string => fingerprint(body.labels);
+
 export function reported({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
   const at = `${API}/projects/${project}/zones/${zone}`;
   return {
@@ -37,7 +40,7 @@ export function reported({ id, name, zone, project, body, creationTimestamp, sta
     status,
     zone: at,
     selfLink: `${at}/instances/${name}`,
-    labelFingerprint: fingerprint(body.labels),
+    labelFingerprint: labelsPrint({ body }),
     fingerprint: fingerprint({ id, status }),
     tags: { items: body.tags?.items ?? [], fingerprint: fingerprint(body.tags?.items) },
     metadata: { kind: 'compute#metadata', ...body.metadata, fingerprint: fingerprint(body.metadata) },

@@ -5,12 +5,12 @@ import type { Power } from '../machines/power.ts';
 import { jsonAnswer as json } from '../server/answer.ts';
 import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import type { EmulatorStore } from '../server/kept.ts';
-import { API, reported, reportedOperation } from './answers.ts';
+import { API, labelsPrint, reported, reportedOperation } from './answers.ts';
 import { answerFederation, type Federation } from './federation.ts';
 import { FilterError, readFilter } from './filter.ts';
 import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
-import { type GceOperation, insertedBody } from './model.ts';
+import { type GceOperation, insertedBody, labelsBody } from './model.ts';
 
 /** The options of an emulated Compute Engine endpoint. */
 export interface GceEndpointOptions {
@@ -28,7 +28,7 @@ export interface GceEndpointOptions {
 
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
-  /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume))?)?$/;
+  /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume|setLabels))?)?$/;
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 /** For each power operation, the states of an instance before and during the operation. */
@@ -134,6 +134,8 @@ export class GceEndpoint implements Emulator {
       case 'POST instances//suspend':
       case 'POST instances//resume':
         return this.#power(at, name, wait.slice(1), requestId, fault);
+      case 'POST instances//setLabels':
+        return this.#setLabels(at, name, body, fault);
       case 'DELETE instances/':
         return this.#delete(at, name, requestId, fault);
       default:
@@ -211,6 +213,23 @@ export class GceEndpoint implements Emulator {
     this.#instances.changePower({ ...found, status: change.during });
     const { operationType } = change;
     return this.#begin({ project, zone, instance: name, operationType }, requestId, fault);
+  }
+
+  #setLabels(
+    { project, zone }: { project: string; zone: string },
+    name: string,
+    body: string,
+    fault: OperationFault,
+  ): TransportResponse {
+    const found = this.#instances.get(project, zone, name);
+    if (!found) return absent(`projects/${project}/zones/${zone}/instances/${name}`);
+    const parsed = labelsBody.safeParse(JSON.parse(body));
+    if (!parsed.success) return refusal(400, 'invalid', parsed.error.message);
+    const { labels, labelFingerprint } = parsed.data;
+    if (labelFingerprint !== labelsPrint(found))
+      return refusal(412, 'conditionNotMet', 'Labels fingerprint either invalid or resource labels have changed');
+    this.#instances.keep({ ...found, body: { ...found.body, labels } });
+    return this.#begin({ project, zone, instance: name, operationType: 'setLabels' }, undefined, fault);
   }
 
   #begin(

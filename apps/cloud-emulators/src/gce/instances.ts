@@ -135,7 +135,8 @@ export class Instances {
     if (operationType === 'delete') {
       if (errors) this.keep({ ...instance, status: 'RUNNING' });
       else this.#remove(instance, visibleAfterMs);
-    } else if (operationType !== 'insert') this.#endPower(instance, operationType, errors !== undefined);
+    } else if (operationType === 'setLabels') return;
+    else if (operationType !== 'insert') this.#endPower(instance, operationType, errors !== undefined);
     else if (errors && leave !== true) this.#remove(instance);
     else if (instance.status === 'PROVISIONING') {
       const running = { ...instance, status: 'RUNNING' };

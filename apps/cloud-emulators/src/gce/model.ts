@@ -24,6 +24,12 @@ export const insertedBody = z.looseObject({
 });
 export type InsertedBody = z.infer<typeof insertedBody>;
 
+/** As in Compute Engine, labels contain only lowercase letters, digits, `-` and `_`. */
+export const labelsBody = z.looseObject({
+  labels: z.record(z.string().regex(/^[a-z][a-z0-9_-]{0,62}$/), z.string().regex(/^[a-z0-9_-]{0,63}$/)),
+  labelFingerprint: z.string(),
+});
+
 export interface GceInstance {
   readonly id: string;
   readonly name: string;
@@ -53,7 +59,7 @@ export interface GceOperation {
   readonly zone: string;
   readonly targetId: string;
   readonly beganAt: number;
-  readonly operationType: 'insert' | 'delete' | 'stop' | 'start' | 'suspend';
+  readonly operationType: 'insert' | 'delete' | 'stop' | 'start' | 'suspend' | 'setLabels';
   readonly instance: string;
   readonly requestId?: string | undefined;
   readonly doneAt: number;

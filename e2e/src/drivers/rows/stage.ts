@@ -7,6 +7,7 @@ import {
   type Instance,
   type ListedInstance,
   MachineError,
+  type TagChanges,
 } from '@mcm/core';
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
@@ -88,14 +89,21 @@ export class Stage<Spec, Credentials> {
     });
   }
 
+  tag(tags: TagChanges, given: Given = {}): Promise<unknown> {
+    return this.#ended(async () => {
+      if (!this.#driver.tag) throw new MachineError('Unimplemented', 'the driver has no method tag');
+      return this.#driver.tag({ ...this.#request('tag', given), tags });
+    });
+  }
+
   delete(given: Given = {}): Promise<unknown> {
     return this.#ended(async () => this.#driver.delete(this.#request('delete', given)));
   }
 
-  list(given: Given = {}): Promise<readonly ListedInstance[]> {
+  list(given: Given = {}, tagKeys?: readonly string[]): Promise<readonly ListedInstance[]> {
     return this.#ended(async () => {
       if (!this.#driver.list) throw new MachineError('Unimplemented', 'the stored value is not a list');
-      return this.#driver.list(this.#request('list', given));
+      return this.#driver.list({ ...this.#request('list', given), tagKeys });
     });
   }
 
@@ -109,7 +117,7 @@ export class Stage<Spec, Credentials> {
     };
   }
 
-  #request(call: 'create' | 'initialize' | 'status' | 'stop' | 'start' | 'delete' | 'list', given: Given) {
+  #request(call: 'create' | 'initialize' | 'status' | 'stop' | 'start' | 'tag' | 'delete' | 'list', given: Given) {
     const { provider, spec, secret } = { ...this.#base, ...given };
     const metadata = { namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: CREATED };
     const machineClass: MachineClass = {

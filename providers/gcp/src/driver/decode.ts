@@ -12,6 +12,7 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
   if (call === 'stop') return `Stop machine "${name}" failed`;
   if (call === 'start') return `Start machine "${name}" failed`;
+  if (call === 'tag') return `Change of the labels of machine "${name}" failed`;
   if (call === 'delete') return `Delete machine "${name}" failed`;
   return call === 'list' ? 'List machines failed' : `Machine status "${name}" failed`;
 }

@@ -7,6 +7,8 @@ import {
   type InstanceEvidence,
   isOthers,
   type ListedInstance,
+  type ListRequest,
+  listedTags,
   MachineError,
   type MachineRequest,
   observedCalls,
@@ -31,6 +33,7 @@ import { reportEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { type Subject, startInstance, stopInstance } from './power.ts';
 import type { GcpSettings } from './settings.ts';
+import { changeLabels } from './tags.ts';
 import { marksOf } from './validate.ts';
 
 /** The dependencies of the Google Cloud driver. */
@@ -116,7 +119,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       }
     },
 
-    ...power(calls, open),
+    ...changes(calls, open),
 
     evidence: async (request) => {
       const { machine, signal } = request;
@@ -140,10 +143,10 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   });
 }
 
-function power(
+function changes(
   calls: Calls,
   open: (request: OnMachine) => Session,
-): Required<Pick<GcpDriver, 'stop' | 'start' | 'hibernates'>> {
+): Required<Pick<GcpDriver, 'stop' | 'start' | 'tag' | 'hibernates'>> {
   const subject = (request: OnMachine): Subject => {
     const session = open(request);
     const { name } = request.machine.metadata;
@@ -151,7 +154,7 @@ function power(
     const until = (operation: Operation) => wait(calls, request, session, operation.name);
     return { ...session, name, clock, signal: request.signal, wait: until, absent: () => absent(request) };
   };
-  const done = (request: OnMachine, call: 'stop' | 'start', work: () => Promise<void>): Promise<void> =>
+  const done = (request: OnMachine, call: 'stop' | 'start' | 'tag', work: () => Promise<void>): Promise<void> =>
     counted(calls, request, `instance_${call}`, work).catch((thrown: unknown) => {
       throw fromCloud(thrown, callText({ call, machine: request.machine }), request.signal, call === 'start');
     });
@@ -159,6 +162,7 @@ function power(
     hibernates: true,
     stop: (request) => done(request, 'stop', async () => stopInstance(subject(request), request.hibernate)),
     start: (request) => done(request, 'start', async () => startInstance(subject(request))),
+    tag: (request) => done(request, 'tag', async () => changeLabels(subject(request), request.tags)),
   };
 }
 
@@ -215,7 +219,11 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
 }
 
 /** Lists the instances of a class. */
-async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
+async function listAll(
+  calls: Calls,
+  request: ListRequest<GcpProviderSpec, GcpCredentials>,
+  session: Session,
+): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
     defined({
@@ -223,6 +231,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
       machineName: name,
       createdAt: creationTimestamp || undefined,
       ...ownerOf(labels),
+      ...listedTags(labels, request.tagKeys),
     }),
   );
 }

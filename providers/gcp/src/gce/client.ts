@@ -30,7 +30,19 @@ const instance = z.looseObject({
 });
 export type Instance = z.infer<typeof instance>;
 
+/** A label with an unknown value makes the read fail, because a change of labels would remove the label. */
+const labelled = z.looseObject({
+  labels: z.record(z.string(), z.string()).nullish(),
+  labelFingerprint: z.string(),
+});
+
 const serialPort = z.looseObject({ contents: z.string().optional(), start: z.coerce.number().optional() });
+
+/** The labels of an instance. A change of the labels changes the fingerprint. */
+export interface Labels {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly fingerprint: string;
+}
 
 export interface GceOptions {
   readonly clock: Clock;
@@ -82,6 +94,7 @@ const ofInstance = (answer: object): object => {
   const known = instance.shape.labels.safeParse(labels).data;
   return known ? { ...rest, labels: known } : rest;
 };
+const ofLabels = pick('labels', 'labelFingerprint');
 const ofSerialPort = pick('contents', 'start');
 const ofPage = (page: object): object => {
   const { items, nextPageToken } = page as { readonly items?: unknown; readonly nextPageToken?: unknown };
@@ -128,6 +141,32 @@ export class Gce {
       instances.get(request, once()),
     );
     return readAs(instance, found, 'instance');
+  }
+
+  /** Reads the labels of an instance, and their fingerprint. */
+  async labels(project: string, zone: string, name: string, signal: AbortSignal): Promise<Labels> {
+    const request = { project, zone, instance: name };
+    const [found] = await this.#call('get', { pick: ofLabels, signal }, ({ instances }) =>
+      instances.get(request, once()),
+    );
+    const { labels, labelFingerprint: fingerprint } = readAs(labelled, found, 'instance');
+    return { labels: labels ?? {}, fingerprint };
+  }
+
+  /** Replaces all labels of an instance, unless its labels have changed since they were read. */
+  async setLabels(
+    project: string,
+    zone: string,
+    name: string,
+    { labels, fingerprint }: Labels,
+    signal: AbortSignal,
+  ): Promise<Operation> {
+    const body = { labels, labelFingerprint: fingerprint };
+    const request = { project, zone, instance: name, instancesSetLabelsRequestResource: body };
+    const [{ latestResponse }] = await this.#call('setLabels', { pick: ofOperation, body, signal }, ({ instances }) =>
+      instances.setLabels(request, once()),
+    );
+    return readAs(operation, latestResponse, 'operation');
   }
 
   /** Reads the newest `bytes` of the output of the first serial port, and their position in the complete output. */

@@ -1,6 +1,17 @@
 /** The API methods that the driver uses. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
-  Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
+  Instances: [
+    'Insert',
+    'Get',
+    'List',
+    'Delete',
+    'Stop',
+    'Start',
+    'Suspend',
+    'Resume',
+    'SetLabels',
+    'GetSerialPortOutput',
+  ],
   ZoneOperations: ['Get'],
 };
 

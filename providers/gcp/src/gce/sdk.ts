@@ -25,6 +25,7 @@ export interface Clients {
     readonly start: Method<readonly [{ readonly latestResponse: unknown }]>;
     readonly suspend: Method<readonly [{ readonly latestResponse: unknown }]>;
     readonly resume: Method<readonly [{ readonly latestResponse: unknown }]>;
+    readonly setLabels: Method<readonly [{ readonly latestResponse: unknown }]>;
     readonly getSerialPortOutput: Method<readonly [unknown]>;
     readonly list: Method<
       readonly [unknown, unknown, { readonly items?: readonly unknown[]; readonly nextPageToken?: string } | undefined]
