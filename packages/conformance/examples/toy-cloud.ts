@@ -5,17 +5,27 @@ export interface ToyServer {
   readonly name: string;
   readonly cluster: string;
   readonly stopped?: boolean;
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 export const PAGE = 5;
+
+type TagChanges = Readonly<Record<string, string | null>>;
+
+/** Returns the tags of a server after a change. The value null removes a tag. */
+const tagsOf = ({ tags }: ToyServer, change: TagChanges = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries({ ...tags, ...change }).filter((tag): tag is [string, string] => tag[1] !== null));
 
 const json = (status: number, body: object): Response => Response.json(body, { status });
 const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
 
 /**
- * Opens a cloud in this process with these requests: `POST /servers` (idempotent by `token`), `GET
- * /servers?cluster=…&token=…&from=…` in pages, `GET /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with
- * `stopped`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
+ * Opens a cloud in this process. The caller advances its clock. The requests of the cloud are:
+ *
+ * - `POST /servers`, idempotent by `token`
+ * - `GET /servers?cluster=…&token=…&from=…` in pages, `GET /servers/<id>` and `DELETE /servers/<id>`
+ * - `PUT /servers/<id>` with `stopped` or with changes of `tags`
+ * - `GET /notices?cluster=…` and `DELETE /notices/<id>`
  */
 export function openToyCloud() {
   const clock = new VirtualClock();
@@ -57,9 +67,14 @@ export function openToyCloud() {
     if (!server) return refusal(404, 'NoSuchServer');
     if (request.method === 'DELETE') servers.delete(server.id);
     if (request.method !== 'PUT') return json(200, server);
-    const { stopped } = (await request.json()) as { readonly stopped: boolean };
-    servers.set(server.id, { ...server, stopped });
-    return json(200, { ...server, stopped });
+    const change = (await request.json()) as { readonly stopped?: boolean; readonly tags?: TagChanges };
+    const changed = {
+      ...server,
+      stopped: change.stopped ?? server.stopped ?? false,
+      tags: tagsOf(server, change.tags),
+    };
+    servers.set(server.id, changed);
+    return json(200, changed);
   };
 
   const transport: Transport = handlerTransport(answer);

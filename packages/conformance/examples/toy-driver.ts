@@ -4,9 +4,11 @@ import {
   type DriverRequest,
   defineDriver,
   type InterruptionRequest,
+  listedTags,
   type MachineCode,
   MachineError,
   type MachineRequest,
+  type TagRequest,
 } from '@mcm/core';
 import { sleep } from '@mcm/kube';
 import { z } from 'zod';
@@ -50,7 +52,12 @@ const CODES: Readonly<Record<string, MachineCode>> = {
 };
 
 const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
-const Server = z.object({ id: z.string(), name: z.string(), stopped: z.boolean().optional() });
+const Server = z.object({
+  id: z.string(),
+  name: z.string(),
+  stopped: z.boolean().optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+});
 const Notices = z.object({
   notices: z.array(z.object({ id: z.string(), server: z.string(), at: z.string(), endsAt: z.string() })),
 });
@@ -95,6 +102,17 @@ async function setPower(
   await send(cloud, request, Server, 'PUT', `/servers/${id}`, { stopped });
 }
 
+/** Changes tags of a server. The cloud keeps all other tags. If the server no longer exists, there is nothing to change. */
+async function setTags(
+  cloud: ReturnType<DriverContext['connect']>,
+  request: TagRequest<Spec, Credentials>,
+): Promise<void> {
+  const id = (request.machine.spec.providerID ?? '').replace(PREFIX, '');
+  await send(cloud, request, Server, 'PUT', `/servers/${id}`, { tags: request.tags }).catch((error: unknown) => {
+    if (!(error instanceof MachineError && error.code === 'NotFound')) throw error;
+  });
+}
+
 /** Reports notices to mcm. A notice is removed from the cloud after mcm has recorded it. */
 async function reportNotices(
   cloud: ReturnType<DriverContext['connect']>,
@@ -115,6 +133,15 @@ async function reportNotices(
   }
   if (notices.length === 0) await sleep(clock, NOTICES_EVERY_MS, request.signal);
 }
+
+const instanceIds = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
+
+/** Returns an entry of the list, with the tags that the controller needs. */
+const entryOf = ({ id, name, tags }: z.infer<typeof Server>, tagKeys: readonly string[] | undefined) => ({
+  providerId: `${PREFIX}${id}`,
+  machineName: name,
+  ...listedTags(tags, tagKeys),
+});
 
 /**
  * Creates the driver. A process calls this function once. The context contains the clock, the random source and the
@@ -154,8 +181,6 @@ export function createDriver({ clock, connect }: DriverContext) {
 
   const power = (request: MachineRequest<Spec, Credentials>, stopped: boolean) => setPower(cloud, request, stopped);
 
-  const instanceIds = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
-
   return defineDriver({
     name: 'toy',
     providerSpec: Spec,
@@ -180,6 +205,9 @@ export function createDriver({ clock, connect }: DriverContext) {
     stop: (request) => power(request, true),
     start: (request) => power(request, false),
 
+    // The method `tag` is optional. With tags, the console of the cloud shows orphaned servers.
+    tag: (request) => setTags(cloud, request),
+
     delete: async (request) => {
       // For an orphaned server, the request contains only the provider ID. The UID of the Machine is unknown, because
       // the Machine is deleted.
@@ -195,8 +223,7 @@ export function createDriver({ clock, connect }: DriverContext) {
     // The method `watchInterruptions` is optional. The method reports that the cloud will end a server.
     watchInterruptions: (request) => reportNotices(cloud, clock, request),
 
-    list: async (request) =>
-      (await listAll(request)).map(({ id, name }) => ({ providerId: `${PREFIX}${id}`, machineName: name })),
+    list: async (request) => (await listAll(request)).map((server) => entryOf(server, request.tagKeys)),
   });
 }
 

@@ -5,6 +5,8 @@ import {
   defineDriver,
   type InterruptionRequest,
   MachineError,
+  type TagChanges,
+  type TagRequest,
 } from '@mcm/core';
 import { sleep } from '@mcm/kube';
 import { expect, test } from 'vitest';
@@ -77,6 +79,47 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   ['stop and start', 'a stop without an effect', spoilt(() => ({ stop: async () => undefined }))],
   ['stop and start', 'a start without an effect', spoilt(() => ({ start: async () => undefined }))],
+  ['tag', 'a tag without an effect', spoilt(() => ({ tag: async () => undefined }))],
+  [
+    'tag',
+    'a tag that removes all other tags',
+    spoilt((toy) => ({
+      tag: async (r: TagRequest<never, never>) => {
+        const others = { 'mcm-orphan-quarantined': null, 'mcm-orphan-delete-after': null };
+        await toy.tag?.({ ...r, tags: { ...others, ...r.tags } });
+      },
+    })),
+  ],
+  [
+    'tag',
+    'a list with all tags',
+    spoilt((toy) => ({
+      list: async (r: never) => ((await toy.list?.(r)) ?? []).map((each) => ({ ...each, tags: each.tags ?? {} })),
+    })),
+  ],
+  [
+    'tag: lost responses',
+    'a repeated tag that writes another value',
+    spoilt((toy) => {
+      let calls = 0;
+      const again = (tags: TagChanges): TagChanges =>
+        Object.fromEntries(Object.entries(tags).map(([key, value]) => [key, value && `${value}-again`]));
+      return {
+        tag: async (r: TagRequest<never, never>) => toy.tag?.(calls++ === 0 ? r : { ...r, tags: again(r.tags) }),
+      };
+    }),
+  ],
+  [
+    'tag: deletion',
+    'a tag of a deleted VM that fails',
+    spoilt((toy) => ({
+      tag: async (r: TagRequest<never, never>) => {
+        if (!(await toy.list?.(r))?.some(({ machineName }) => machineName === r.machine.metadata.name))
+          throw new MachineError('NotFound', 'the server does not exist');
+        return toy.tag?.(r);
+      },
+    })),
+  ],
   [
     'stop: deletion',
     'a stop of a deleted VM that succeeds',

@@ -9,6 +9,7 @@ import { interruptions } from './scenarios/interruptions.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { power } from './scenarios/power.ts';
 import { refusals } from './scenarios/refusals.ts';
+import { tagging } from './scenarios/tagging.ts';
 import { Failure, Skip } from './stage/outcome.ts';
 import type { Scenario } from './stage/scenario.ts';
 import { Stage } from './stage/stage.ts';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...lookup,
   ...deletion,
   ...power,
+  ...tagging,
   ...interruptions,
   ...callBehavior,
 ];

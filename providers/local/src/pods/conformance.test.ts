@@ -87,6 +87,10 @@ const SKIPPED: Readonly<Record<string, RegExp>> = {
   'stop and start': /no methods stop and start/,
   'stop: deletion': /no methods stop and start/,
   'start: capacity': /no methods stop and start/,
+  tag: /no method tag/,
+  'tag: two changes at the same time': /no method tag/,
+  'tag: lost responses': /no method tag/,
+  'tag: deletion': /no method tag/,
   interruption: /announces no interruptions/,
   'interruption: wait': /announces no interruptions/,
 };
