@@ -357,8 +357,20 @@ test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: st
     expect(plan.actions).toEqual([{ do: 'deleteAttachments', attachments: [{ name: 'va', uid: 'uid-va' }] }]);
 });
 
+test('an attachment that Kubernetes creates again is deleted after 30 s', () => {
+  const memory = { ...NO_DRAIN_MEMORY, detachRequested: new Map([['va', { uid: 'uid-first', at: NOON }]]) };
+  const o = see(dying(terminating(T5)), {
+    drain: { ...attachedBy('live'), memory },
+    node: cordoned({}, OUT_OF_SERVICE),
+    calls: vmGone,
+  });
+  const early = planDeletion(o, later(29_999));
+  expect([verbs(early.actions), early.next]).toEqual([['writeStatus'], { kind: 'waitUntil', instant: later(30_000) }]);
+  expect(verbs(planDeletion(o, later(30_000)).actions)).toEqual(['deleteAttachments']);
+});
+
 test('the deletion of an attachment is requested once', () => {
-  const memory = { ...NO_DRAIN_MEMORY, detachRequested: new Set(['uid-va']) };
+  const memory = { ...NO_DRAIN_MEMORY, detachRequested: new Map([['va', { uid: 'uid-va', at: NOON }]]) };
   const o = see(dying(terminating(T5)), {
     drain: { ...attachedBy('live'), memory },
     node: cordoned({}, OUT_OF_SERVICE),

@@ -1,6 +1,6 @@
 import { createClient, createMemoryLogger, seededRandom, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
+import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { Performer } from './calls/perform.ts';
 import type { MachineMemory } from './model/memory.ts';
 
@@ -9,6 +9,9 @@ const status = (code: number, reason: string): Response =>
     { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason },
     { status: code },
   );
+
+const uidsOf = ({ detachRequested }: DrainMemory): readonly string[] =>
+  [...(detachRequested?.values() ?? [])].map(({ uid }) => uid);
 
 async function detach(second: () => Response) {
   const transport: Transport = async ({ path }) =>
@@ -34,7 +37,7 @@ async function detach(second: () => Response) {
       (error: unknown) => String(error),
     );
   await clock.advance(600_000);
-  return { said: await done, asked: [...(memory.drain.detachRequested ?? [])], log };
+  return { said: await done, asked: uidsOf(memory.drain), log };
 }
 
 test('only a deletion of an attachment without an answer, or with a server error, is repeated', async () => {

@@ -97,7 +97,8 @@ export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;
   readonly moves: ReadonlyMap<string, VolumeMove>;
   readonly emptySince?: Date | undefined;
-  readonly detachRequested?: ReadonlySet<string>;
+  /** The last requested deletion of a VolumeAttachment, by the name of the VolumeAttachment. */
+  readonly detachRequested?: ReadonlyMap<string, { readonly uid: string; readonly at: Date }>;
   readonly reportedAt?: Date;
   readonly reported?: ReadonlySet<string>;
   readonly responders?: ReadonlyMap<string, Responder>;

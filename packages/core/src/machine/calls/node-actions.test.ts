@@ -1,6 +1,7 @@
 import { Finalizers, formatTime, Labels, type Machine, Taints } from '@mcm/api';
 import { isConflict, type KubeClient, type Node, nodes, volumeAttachments } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
+import type { DrainMemory } from '../../drain/model/observation.ts';
 import { refusal, startNodeActions } from '../../run/testing/actions.ts';
 import { machine } from '../testing.ts';
 import { NodeActions } from './node-actions.ts';
@@ -141,7 +142,7 @@ describe('a cordon', () => {
     const node = await makeNode(admin);
     await expect(actions.cordon(scope({ node }), CORDON)).rejects.toThrow(/Forbidden/);
     expect([memory.drain.cordonFailed, log.lines]).toEqual([undefined, []]);
-    memory.drain = { ...memory.drain, detachRequested: new Set(['v']) };
+    memory.drain = { ...memory.drain, detachRequested: new Map([['v', { uid: 'v', at: new Date(0) }]]) };
     await actions.cordon(scope({ node }), { ...CORDON, tolerant: true });
     expect([memory.drain.cordonFailed, memory.drain.detachRequested?.size]).toEqual([true, 1]);
     expect(log.lines.map(({ message, fields }) => [message, fields.node, fields.error])).toEqual([
@@ -166,6 +167,8 @@ test('a Node that is out of service keeps its other taints', async () => {
 });
 
 describe('attachments', () => {
+  const uidsOf = ({ detachRequested }: DrainMemory): readonly string[] =>
+    [...(detachRequested?.values() ?? [])].map(({ uid }) => uid);
   const attach = (name: string) => ({
     metadata: { name },
     spec: { attacher: 'disks', nodeName: 'n', source: { persistentVolumeName: 'pv' } },
@@ -179,17 +182,17 @@ describe('attachments', () => {
     const second = await client.create(attach('va'));
     await actions.deleteAttachments(scope(), [{ name: 'va', uid: first.metadata.uid }]);
     expect((await client.get('va')).metadata.uid).toBe(second.metadata.uid);
-    expect([...(memory.drain.detachRequested ?? [])]).toEqual([first.metadata.uid]);
+    expect(uidsOf(memory.drain)).toEqual([first.metadata.uid]);
     await actions.deleteAttachments(scope(), [{ name: 'va', uid: second.metadata.uid }]);
     expect((await client.list()).items).toEqual([]);
-    expect([...(memory.drain.detachRequested ?? [])]).toEqual([first.metadata.uid, second.metadata.uid]);
+    expect(uidsOf(memory.drain)).toEqual([second.metadata.uid]);
   });
 
   test('a missing attachment counts as detached, without a warning', async () => {
     const { actions, log, memory, scope } = await startNodeActions();
     memory.drain = { ...memory.drain, cordonFailed: true };
     await actions.deleteAttachments(scope(), [{ name: 'gone', uid: 'u' }]);
-    expect([[...(memory.drain.detachRequested ?? [])], log.lines]).toEqual([['u'], []]);
+    expect([uidsOf(memory.drain), log.lines]).toEqual([['u'], []]);
     expect(memory.drain.cordonFailed).toBe(true);
   });
 
@@ -204,7 +207,7 @@ describe('attachments', () => {
     );
     await clock.advance(600_000);
     expect((await done) === 'done').toBe(!repeated);
-    expect(memory.drain.detachRequested?.has('u')).toBe(!repeated);
+    expect(memory.drain.detachRequested?.has('va') ?? false).toBe(!repeated);
     expect(log.lines.map(({ fields }) => fields.error)).toEqual(repeated ? [] : [expect.stringContaining(reason)]);
   });
 });

@@ -184,7 +184,10 @@ export class NodeActions {
     const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
     const open = failed.find((failure) => failure && isTransient(failure.error));
     const settled = attachments.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
-    const asked = new Set([...(scope.memory.drain.detachRequested ?? []), ...settled.map(({ uid }) => uid)]);
+    const asked = new Map([
+      ...(scope.memory.drain.detachRequested ?? []),
+      ...settled.map(({ name, uid }) => [name, { uid, at: scope.now }] as const),
+    ]);
     scope.memory.drain = { ...scope.memory.drain, detachRequested: asked };
     for (const failure of failed) {
       if (failure && !isTransient(failure.error)) {

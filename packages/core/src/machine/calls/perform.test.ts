@@ -367,7 +367,7 @@ test('actions on the Node reach it', async () => {
   ]);
   expect([recorded.length > 0, performer.rechecks]).toEqual([true, { all: 1, stale: 0 }]);
   await performer.perform({ do: 'deleteAttachments', attachments: [{ name: 'va', uid: 'u' }] }, scopeOf);
-  expect(memory.drain.detachRequested?.has('u')).toBe(true);
+  expect(memory.drain.detachRequested?.get('va')?.uid).toBe('u');
   await performer.perform({ do: 'releaseNode' }, scopeOf);
   expect([(await admin.resource(nodes).list()).items, memory.releasedNode]).toEqual([[], node.metadata.uid]);
   await performer.perform({ do: 'deleteStaleNode' }, scopeOf);

@@ -27,6 +27,11 @@ import { blockerEvents } from './drain-events.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
 
 const ANNOUNCED_AFTER_MS = 3_000;
+/**
+ * The delay before mcm deletes a VolumeAttachment again. Kubernetes creates a deleted VolumeAttachment again while the
+ * pod is still bound to the Node.
+ */
+const REATTACHED_MS = 30_000;
 
 /** A repeated driver call would return these errors of `initialize` or `status` again, so the deletion continues. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
@@ -341,6 +346,8 @@ const vmNote = (o: MachineObservation): string =>
       ? 'Drain successful.'
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
+const reattachedUntil = (deletedAt: Date | undefined): Date => new Date((deletedAt?.getTime() ?? 0) + REATTACHED_MS);
+
 /**
  * A deleted VM can no longer write to its volumes.
  *
@@ -356,16 +363,18 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
   if (now >= until) return undefined;
   if (!isOutOfService(node)) return act('volumes are still attached to the deleted VM', { do: 'markOutOfService' });
-  const { detachRequested } = drain.memory;
-  const asked = attachments.flatMap(({ name, uid, deleting }) =>
-    name && uid && !deleting && !detachRequested?.has(uid) ? [{ name, uid }] : [],
-  );
+  const open = attachments.flatMap(({ name, uid, deleting }) => {
+    const last = drain.memory.detachRequested?.get(name ?? '');
+    return name && uid && !deleting && last?.uid !== uid ? [{ name, uid, from: reattachedUntil(last?.at) }] : [];
+  });
+  const asked = open.flatMap(({ name, uid, from }) => (from <= now ? [{ name, uid }] : []));
   if (asked.length > 0) return act('deleting the VolumeAttachments', { do: 'deleteAttachments', attachments: asked });
+  const next = new Date(Math.min(until.getTime(), ...open.map(({ from }) => from.getTime())));
   const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());
   const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
   return {
     actions: say(o, operation(at('deleteNode', note)), now),
-    next: nextAt(until),
+    next: nextAt(next),
     because: note,
   };
 }
