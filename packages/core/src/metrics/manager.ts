@@ -231,7 +231,7 @@ function registerDisruptions(meters: Meters, { report, clock }: ManagerSources):
   const values: Values<DisruptionRow> = [
     [
       'mcm_circuit_breaker_open',
-      '1 while the circuit breaker of the cluster, a zone or a deployment is open',
+      '1 while the circuit breaker of the cluster, a zone, a class or a deployment is open',
       breakerOf,
     ],
     ['mcm_disruption_budget_allowed', 'Number of machines that mcm may replace or roll out now', (row) => row.allowed],

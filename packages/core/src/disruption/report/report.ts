@@ -30,7 +30,7 @@ export interface DisruptionRows {
   readonly lookAgainAt: Date | undefined;
 }
 
-type Breakers = Pick<Safeguards, 'settings' | 'onFiled' | 'openIn' | 'joinedIn'>;
+type Breakers = Pick<Safeguards, 'settings' | 'onFiled' | 'openIn' | 'joinedIn' | 'breakerOf'>;
 
 /**
  * Collects the disruptions of all scopes: clusters, zones, classes and deployments. The budgets in the report come from
@@ -78,8 +78,12 @@ export class DisruptionReport {
       const zone = zoneIn([scope]);
       if (scope.startsWith(CLASS)) {
         const name = scope.slice(CLASS.length);
+        const decided = sums.get(name) ?? [];
         if (unavailableOf(counts) > 0)
-          classes.push([`class.${name}`, { ...base(counts), ...sumOf(sums.get(name) ?? []) }]);
+          classes.push([
+            `class.${name}`,
+            { ...base(counts), ...sumOf(decided), ...this.#ofClass(counts, decided, now) },
+          ]);
         continue;
       }
       const open = this.#safeguards.openIn(scope, now);
@@ -99,6 +103,23 @@ export class DisruptionReport {
     for (const key of rows.keys()) if (!isKey(key)) rows.delete(key);
     const instants = wakes.flatMap((wake) => (wake ? [wake.getTime()] : []));
     return { rows, lookAgainAt: instants.length > 0 ? new Date(Math.min(...instants)) : undefined };
+  }
+
+  /**
+   * A class has no limits of its own. The breaker of a class is open while another scope prevents the replacement of a
+   * machine of the class. An override on the class closes the breaker of the class.
+   */
+  #ofClass(
+    { unreachable }: ScopeCounts,
+    decided: readonly Decided[],
+    now: Date,
+  ): Pick<DisruptionRow, 'breaker' | 'reason'> {
+    for (const machine of unreachable.values()) {
+      const open = this.#safeguards.breakerOf(machine, now);
+      if (open) return { breaker: 'Open', reason: openText(open) };
+    }
+    const [held] = decided.flatMap((each) => each.held);
+    return { breaker: held ? 'Open' : 'Closed', reason: held && openText(held.breaker) };
   }
 
   #opensAt(scope: string): string | undefined {

@@ -1,11 +1,12 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, type MachineDeployment, machineClasses } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { type ConfigMap, configMaps, ignoreNotFound } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { planRollout } from '../../deployment/plan.ts';
 import { NAMESPACE, World, type WorldOptions } from '../../deployment/testing/world.ts';
 import { DisruptionReport, MOST_ROWS } from '../../disruption/report/report.ts';
-import { rowText } from '../../disruption/report/rows.ts';
+import { type DeploymentBudget, rowText } from '../../disruption/report/rows.ts';
 import { SAFEGUARD_DEFAULTS } from '../../disruption/safeguards.ts';
 import { fixedCensus } from '../../disruption/test-census.ts';
 import { BREAKER_DEFAULTS } from '../../disruption/unreachable.ts';
@@ -65,11 +66,26 @@ test('an open circuit breaker is listed with its time, its nodes and the states 
     /breaker: Open\nsince: 2026-01-01T\S+Z\nreason: 3 of 4 machines of the cluster became unreachable/,
   );
   expect(rest['class.small']).toContain('unavailable: 3 unreachable\nallowed: 1\n');
+  expect(rest['class.small']).toMatch(
+    /breaker: Open\nsince: 2026-01-01T\S+Z\nreason: 3 of 4 machines of the cluster became unreachable/,
+  );
   expect(rest['deployment.pool']).toContain('breaker: Open\n');
   const at = world.clock.now().toISOString();
   await world.patchMachine(first, { metadata: { annotations: { [Annotations.VmState]: `${at} exists` } } });
   await world.pass(30);
   expect((await report(world)).cluster).toMatch(/VMs in the cloud: 1 exist, 2 not looked up\n/);
+});
+
+test('the circuit breaker of a class closes while an annotation of the class overrides it', async () => {
+  await using world = await start(4);
+  await lose(world, 3);
+  const override = { [Annotations.BreakerOverride]: '2026-01-01T20:00:00Z VMs are gone' };
+  const body = { metadata: { annotations: override } };
+  await world.keeper.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
+  await world.pass(30);
+  const { cluster, 'class.small': row } = await report(world);
+  expect(cluster).toContain('breaker: Open\n');
+  expect(row).toContain('breaker: Closed\n');
 });
 
 test('the time of an open circuit breaker survives a restart, and a restart writes nothing', async () => {
@@ -162,6 +178,7 @@ test('each zone has a row with its circuit breaker and the evidence, and no budg
     onFiled: (hear) => census.onFiled(hear),
     openIn: (scope, now) => census.openIn(scope, BREAKER_DEFAULTS, now),
     joinedIn: (scope) => census.joinedIn(scope),
+    breakerOf: (machine, now) => census.breakerOf(machine, BREAKER_DEFAULTS, now),
   });
   const phases = ['Unknown', 'Unknown', 'Unknown', 'Running', 'Running', 'Running', 'Running'] as const;
   for (const [index, phase] of phases.entries()) {
@@ -178,6 +195,35 @@ test('each zone has a row with its circuit breaker and the evidence, and no budg
   expect(healthy).toMatchObject({ machines: 4, available: 4, breaker: 'Closed', evidence: undefined });
   expect([lost?.allowed, healthy?.allowed]).toEqual([undefined, undefined]);
   expect(rows.get('cluster')).toMatchObject({ machines: 7, available: 4, breaker: 'Closed' });
+  expect(rows.get('class.small')).toMatchObject({
+    breaker: 'Open',
+    reason: '3 of 3 machines of the zone a became unreachable at the same time',
+  });
+});
+
+test('the circuit breaker of a class is open while it holds a failed machine of the class', () => {
+  const { machines, census } = fixedCensus();
+  const all = new DisruptionReport({
+    settings: SAFEGUARD_DEFAULTS,
+    onFiled: (hear) => census.onFiled(hear),
+    openIn: (scope, now) => census.openIn(scope, BREAKER_DEFAULTS, now),
+    joinedIn: (scope) => census.joinedIn(scope),
+    breakerOf: (machine, now) => census.breakerOf(machine, BREAKER_DEFAULTS, now),
+  });
+  const spec = { class: { kind: 'MachineClass', name: 'small' } };
+  const failed = machine({ name: 'm-0', spec, status: { currentStatus: { phase: 'Failed', lastUpdateTime: at(-5) } } });
+  machines.put(failed);
+  const pool = partial<MachineDeployment>({ metadata: { name: 'pool' }, spec: { template: { spec } } });
+  const decision = (held: DeploymentBudget['held']) =>
+    partial<DeploymentBudget>({ allowance: 1, waiting: [], held, budget: { replicas: 1, underWay: 0, repairing: 0 } });
+  all.decided(pool, decision([]));
+  expect(all.rows(NOON).rows.get('class.small')).toMatchObject({ breaker: 'Closed', reason: undefined });
+  const breaker = { scope: 'zone a', unreachable: 3, joined: 4 };
+  all.decided(pool, decision([{ machine: failed, breaker }]));
+  expect(all.rows(NOON).rows.get('class.small')).toMatchObject({
+    breaker: 'Open',
+    reason: '3 of 4 machines of the zone a became unreachable at the same time',
+  });
 });
 
 test('the report of a huge fleet stays small', () => {
@@ -187,6 +233,7 @@ test('the report of a huge fleet stays small', () => {
     onFiled: (hear) => census.onFiled(hear),
     openIn: (scope, now) => census.openIn(scope, BREAKER_DEFAULTS, now),
     joinedIn: (scope) => census.joinedIn(scope),
+    breakerOf: (machine, now) => census.breakerOf(machine, BREAKER_DEFAULTS, now),
   });
   const lost = { currentStatus: { phase: 'Unknown', lastUpdateTime: at(-5) } } as const;
   for (let n = 0; n < 10_000; n++) {
