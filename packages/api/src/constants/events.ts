@@ -473,6 +473,18 @@ export const EVENTS = {
     help: 'Grant the credentials the permission to list VMs. The message of the event contains the error of the cloud.',
   },
   ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
+  TaggingFailed: {
+    on: CLASS,
+    type: 'Warning',
+    means:
+      'The machine controller cannot tag orphaned VMs of the class. The stop and the deletion of the VMs continue without the tags.',
+    help: 'Grant the credentials the permission to change tags of VMs. The message of the event contains the error of the cloud.',
+  },
+  TaggingWorks: {
+    on: CLASS,
+    type: 'Normal',
+    means: 'The machine controller can tag the orphaned VMs of the class again.',
+  },
   ForeignVMs: {
     on: CLASS,
     type: 'Warning',

@@ -152,6 +152,10 @@ export const machineFlags = {
       default: 0,
       help: 'time between the stop and the deletion of an orphaned VM; 0: delete immediately',
     }),
+    'orphan-tags': booleanFlag({
+      default: false,
+      help: 'tag orphaned VMs in quarantine with the reason; with --orphan-stop-period, mcm always tags orphaned VMs',
+    }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
@@ -256,6 +260,7 @@ const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
   periodMs: flags['machine-safety-orphan-vms-period'],
   maxPerHour: flags['orphan-max-deletions-per-hour'],
   stopMs: flags['orphan-stop-period'],
+  tags: flags['orphan-tags'],
   policy: flags['orphan-policy'] === 'report' ? 'report' : 'delete',
   formerOwners: flags['orphan-former-owners'],
 });

@@ -1,6 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { type Clock, errorText, type Key, keyOf, type Logger } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { MachineError } from '../../driver/contract/errors.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
@@ -15,6 +16,8 @@ export interface ListingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ended: (classKey: Key) => void;
+  /** The keys of the tags that a list contains. */
+  readonly tagKeys?: readonly string[] | undefined;
 }
 
 interface State {
@@ -74,17 +77,18 @@ export class Listings {
   }
 
   async #list(machineClass: MachineClass, state: State, leave: () => void): Promise<void> {
-    const { invoker, clock, log } = this.#options;
+    const { invoker, clock, log, tagKeys } = this.#options;
     const fields = { class: machineClass.metadata.name };
     const startedAt = clock.now();
     try {
-      const vms = await invoker.list(machineClass, (error) => {
+      const onOverdue = (error: MachineError): void => {
         leave();
         log.warn('List call of a class ignores its cancellation; the next call for the class waits', {
           ...fields,
           error: error.message,
         });
-      });
+      };
+      const vms = await invoker.list(machineClass, onOverdue, tagKeys);
       state.last = { startedAt, vms };
       state.failures = 0;
       delete state.error;

@@ -20,6 +20,8 @@ export interface OrphanOptions {
   readonly policy: 'delete' | 'report';
   /** Without a stop time, an orphaned VM is deleted at once. */
   readonly stopMs?: number;
+  /** Whether VMs in quarantine have a tag in the cloud. A stop time also enables the tags. */
+  readonly tags?: boolean;
   /** The IDs of the control clusters that the current control cluster replaced, and whose VMs belong to it. */
   readonly formerOwners?: readonly string[];
 }

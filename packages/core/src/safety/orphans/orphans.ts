@@ -5,6 +5,8 @@ import { ClockJump } from '../../flow/clock-jump.ts';
 import { HourlyCap } from '../../flow/hourly-cap.ts';
 import { Lane } from '../../flow/lane.ts';
 import { InstanceSet, instanceKey } from '../../node/instance.ts';
+import { OrphanTags } from '../orphan-tags/orphan-tags.ts';
+import type { QuarantineCause } from '../orphan-tags/plan.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveOrphans } from './live-orphans.ts';
 import { NodeCollector } from './node-collector.ts';
@@ -16,6 +18,7 @@ import {
   notedIn,
   noteQuarantine,
   type QuarantineView,
+  quarantineCause,
   quarantinedVms,
   releasedVms,
   reportingClass,
@@ -90,6 +93,7 @@ export class OrphanCollector {
   readonly #cap: HourlyCap;
   readonly #jump: ClockJump;
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
+  readonly #tags: OrphanTags;
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
   /** The time of the last restore from a backup, after which machines may be missing on the API server. */
@@ -100,10 +104,11 @@ export class OrphanCollector {
     this.#o = options;
     this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
     this.#jump = new ClockJump(options.clock);
-    this.#listings = new Listings({ ...options, ended: options.wake });
+    this.#tags = tagsOf(options);
+    this.#listings = new Listings({ ...options, ended: options.wake, tagKeys: this.#tags.keys });
     this.#nodes = new NodeCollector(options, this.#listings);
     this.#drains = new OrphanDrains(options);
-    this.#stopped = new StoppedVms(options, this.#lane);
+    this.#stopped = new StoppedVms(options, this.#lane, this.#tags);
     options.control.history.onWentBack(() => {
       this.#wentBackAt = options.clock.now();
       this.#startOver('The API server was restored to an older state: restarting the search for orphans');
@@ -152,6 +157,7 @@ export class OrphanCollector {
     const machineClass = caches.classes.store.get(key);
     if (!machineClass) {
       this.#classes.delete(key);
+      this.#tags.forget(key);
       this.#listings.forget(key);
       return done;
     }
@@ -226,6 +232,9 @@ export class OrphanCollector {
     const machineOf = (vm: ListedInstance) => caches.machines.store.get(makeKey(namespace, vm.machineName));
     const recorders = (vm: ListedInstance) => caches.machines.store.byIndex('instance', instanceKey(vm.providerId));
     const withoutMachine = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
+    this.#tags.startSearch(machineClass, listing.vms);
+    const used = new Set(ours).difference(new Set(withoutMachine));
+    for (const vm of used) this.#tags.show(machineClass, vm, { is: 'used' }, listing.startedAt);
     this.#findRestore(ours, withoutMachine, recorders);
     const { suspects, released } = await withoutKept(this.#o, machineClass, withoutMachine, listing, now);
     state.released = released;
@@ -287,12 +296,14 @@ export class OrphanCollector {
     };
     // VMs that an earlier process put into quarantine stay there until this process has confirmed that they are
     // orphans.
-    const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
+    const noted = notedIn(machineClass, left).filter((id) => !ids.has(id));
+    const quarantined = new Map<string, QuarantineCause>(noted.map((id) => [id, 'already-in-quarantine']));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
       const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
       reported.set(vm.providerId, verdict);
-      if (isQuarantined(verdict)) quarantined.add(vm.providerId);
+      const cause = isQuarantined(verdict) ? quarantineCause(vm, view) : undefined;
+      if (cause) quarantined.set(vm.providerId, cause);
       if (!this.#reportedOf(vm, verdict))
         this.#report(this.#reporter(machineClass, vm, use), vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
@@ -302,10 +313,24 @@ export class OrphanCollector {
       else this.#delete(machineClass, vm);
     }
     state.reported = reported;
-    state.quarantined = quarantined;
-    await this.#noteQuarantine(machineClass, quarantined, listing);
+    state.quarantined = new Set(quarantined.keys());
+    await this.#noteQuarantine(machineClass, state.quarantined, listing);
     await this.#stopped.record(machineClass, suspects);
+    for (const vm of left) this.#showTags(machineClass, vm, quarantined.get(vm.providerId), listing);
     return [...reported.values()].some(isDrained);
+  }
+
+  /** The tags of a VM that is neither in quarantine nor stopped do not change. */
+  #showTags(
+    machineClass: MachineClass,
+    vm: ListedInstance,
+    because: QuarantineCause | undefined,
+    { startedAt }: Listing,
+  ): void {
+    const until = this.#stopped.planFor(vm)?.until;
+    if (because) this.#tags.show(machineClass, vm, { is: 'quarantined', because }, startedAt);
+    else if (until && this.#o.clock.now() < until)
+      this.#tags.show(machineClass, vm, { is: 'stopped', until }, startedAt);
   }
 
   async #noteQuarantine(machineClass: MachineClass, ids: ReadonlySet<string>, { vms }: Listing): Promise<void> {
@@ -406,3 +431,13 @@ export class OrphanCollector {
       .finally(() => this.#deleting.delete(providerId));
   }
 }
+
+/** Without `--orphan-tags` and `--orphan-stop-period`, mcm changes no tags, because the permission may be missing. */
+const tagsOf = (options: OrphanReconcileOptions): OrphanTags => {
+  const { policy, tags = false, stopMs = 0 } = options.options;
+  return new OrphanTags({
+    ...options,
+    enabled: policy !== 'report' && (tags || stopMs > 0),
+    machineOf: (machineClass, vm) => machineOfOrphanVm({ ...vm, machineClass }, options.clock.now()),
+  });
+};

@@ -3,6 +3,7 @@ import { type KubeClient, keyOf, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
+import type { QuarantineCause } from '../orphan-tags/plan.ts';
 
 /**
  * If more than this percentage of the VMs, and at least `LEAST_MASS` VMs, lost their machines, mcm assumes a mass
@@ -35,18 +36,30 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
  * mcm keeps the VM until an operator decides. If many machines were removed, or a restored API server has lost
  * machines, operators may still need the VMs.
  */
-export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
+export function quarantineCause(vm: ListedInstance, view: QuarantineView): QuarantineCause | undefined {
   const { machineClass, quarantinedElsewhere = [], listed, lost, wentBackAt } = view;
   if (isReleased(vm, view)) return undefined;
   const made = parseTime(vm.createdAt);
-  if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
-    return 'the API server with the machines was restored to an older state';
-  if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
-    return `${lost} VMs with joined Nodes lost their machines at the same time`;
+  if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt)) return 'api-server-restored';
+  if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT) return 'machines-lost';
   // A VM stays in quarantine if this class or another class put the VM into quarantine earlier.
   if (new InstanceSet([...quarantinedVms(machineClass), ...quarantinedElsewhere]).has(vm.providerId))
-    return 'the VM was already in quarantine';
+    return 'already-in-quarantine';
   return undefined;
+}
+
+/** Returns the reason for a quarantine as a text, or undefined. */
+export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
+  switch (quarantineCause(vm, view)) {
+    case 'api-server-restored':
+      return 'the API server with the machines was restored to an older state';
+    case 'machines-lost':
+      return `${view.lost} VMs with joined Nodes lost their machines at the same time`;
+    case 'already-in-quarantine':
+      return 'the VM was already in quarantine';
+    case undefined:
+      return undefined;
+  }
 }
 
 /** mcm deletes a released VM immediately. */

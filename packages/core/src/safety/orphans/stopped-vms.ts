@@ -1,9 +1,11 @@
 import { Annotations, formatTime, type MachineClass, machineClasses, parseTime } from '@mcm/api';
-import { errorText, keyOf } from '@mcm/kube';
+import { errorText, keyOf, makeKey } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { Lane } from '../../flow/lane.ts';
+import { instanceKey } from '../../node/instance.ts';
+import type { OrphanTags } from '../orphan-tags/orphan-tags.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
-import { machineOfOrphanVm } from './orphan-vms.ts';
+import { isOrphan, machineOfOrphanVm } from './orphan-vms.ts';
 
 /** Parses the annotation with the deletion times of stopped VMs. Invalid entries of the annotation are ignored. */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
@@ -28,12 +30,14 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;
   readonly #lane: Lane;
+  readonly #tags: OrphanTags;
   readonly #stopping = new Set<string>();
   readonly #unrecorded = new Map<string, Date>();
 
-  constructor(options: OrphanReconcileOptions, lane: Lane) {
+  constructor(options: OrphanReconcileOptions, lane: Lane, tags: OrphanTags) {
     this.#o = options;
     this.#lane = lane;
+    this.#tags = tags;
   }
 
   get #stopMs(): number {
@@ -63,17 +67,18 @@ export class StoppedVms {
 
   /** If the driver cannot stop VMs, the VM runs until its deletion time. */
   begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
-    const { invoker, clock, log } = this.#o;
+    const { clock, log } = this.#o;
     const { providerId, machineName } = vm;
     if (this.#stopping.has(providerId)) return;
     this.#stopping.add(providerId);
     const fields = { providerId, machine: machineName };
-    const orphan = machineOfOrphanVm({ providerId, machineName, machineClass }, clock.now());
-    const stopped = invoker.can.stop
-      ? this.#lane.run((leave) => invoker.stop(orphan, false, () => leave()))
-      : Promise.resolve();
+    const tagged = this.#tags.beforeStop(machineClass, vm, new Date(clock.now().getTime() + this.#stopMs));
+    const stopped = tagged
+      ? tagged.then(async () => this.#isStillOrphan(vm) && this.#stop(machineClass, vm))
+      : this.#stop(machineClass, vm);
     void stopped
-      .then(async () => {
+      .then(async (done) => {
+        if (!done) return;
         this.#unrecorded.set(providerId, new Date(clock.now().getTime() + this.#stopMs));
         log.warn('Orphan VM stopped', fields);
         await this.record(machineClass, suspects);
@@ -82,6 +87,21 @@ export class StoppedVms {
         log.warn('Cannot stop orphan VM; the next search retries', { ...fields, error: errorText(error) }),
       )
       .finally(() => this.#stopping.delete(providerId));
+  }
+
+  async #stop(machineClass: MachineClass, { providerId, machineName }: ListedInstance): Promise<true> {
+    const { invoker, clock } = this.#o;
+    const orphan = machineOfOrphanVm({ providerId, machineName, machineClass }, clock.now());
+    if (invoker.can.stop) await this.#lane.run((leave) => invoker.stop(orphan, false, () => leave()));
+    return true;
+  }
+
+  /** A user may have created the Machine of the VM during the tag call. The next search decides again. */
+  #isStillOrphan(vm: ListedInstance): boolean {
+    const { caches, namespace, frozen, stop } = this.#o;
+    const { store } = caches.machines;
+    const recorders = store.byIndex('instance', instanceKey(vm.providerId));
+    return !frozen() && !stop.aborted && isOrphan(vm, store.get(makeKey(namespace, vm.machineName)), recorders);
   }
 
   async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
