@@ -164,7 +164,8 @@ class Drains {
       state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
       this.#underWay.set(name, state);
     }
-    if (!node.spec?.unschedulable) await this.#cordon(node, true);
+    // A request of a former process may arrive late, when the node is already uncordoned.
+    if (!node.spec?.unschedulable) await this.#cordon(node, true, node.metadata.resourceVersion);
     const pods = podsOfNode(this.#options.pods, name);
     const now = clock.now();
     const plan = planDrain(observeNode(name, pods, state.attempts), now);

@@ -43,6 +43,29 @@ test('a node without pods whose daemon requests a drain is cordoned, then the re
     expect(nodeWrites(world)).toBe(2);
   }));
 
+test('a cordon of a former process that arrives late does not cordon the node again', () => {
+  const cordons: (() => Promise<unknown>)[] = [];
+  const wire =
+    (transport: Transport): Transport =>
+    (request) => {
+      if (String(request.body).includes('"unschedulable":true')) cordons.push(() => transport(request));
+      return transport(request);
+    };
+  return inWorld(
+    async ({ client, clock }) => {
+      await createNode(client, 'drain-a', false);
+      await clock.advance(1_000);
+      const annotations = { [DesiredDrain]: 'uncordon-a' };
+      await client.resource(nodes).patch('n', { type: 'merge', body: { metadata: { annotations } } });
+      await clock.advance(1_000);
+      for (const repeat of cordons) await repeat();
+      await clock.advance(5_000);
+      expect([cordons.length, await nodeNow(client)]).toEqual([1, { unschedulable: false, answer: 'uncordon-a' }]);
+    },
+    { wire },
+  );
+});
+
 test('a node that a client uncordons before it is read again is drained again before the answer [D3]', async () => {
   let undo: (() => Promise<unknown>) | undefined;
   let cordons = 0;
