@@ -116,7 +116,12 @@ export class HoldVerifier {
     if (!set || !this.#isHeld()) return;
     const alive = this.#aliveOf(set);
     const where = `in ${set.metadata.name} (${alive} of ${sizeOf(set)} machines)`;
-    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was created ${where}`);
+    // The manager may have sent the creation before it reduced the set.
+    const largest = Math.max(
+      sizeOf(set),
+      this.#world.largestSince(set.metadata.uid, this.#now() - this.#world.lagMs()),
+    );
+    if (!before && !isGoing(object) && alive > largest) this.#violate(`${name} was created ${where}`);
     if (before && !isGoing(before) && isGoing(object) && alive < sizeOf(set) && this.#isHealthy(before)) {
       this.#violate(`${name} was deleted ${where}`);
     }

@@ -332,6 +332,11 @@ export class World extends Fleet {
     }
   }
 
+  /** Returns the largest size of a set since a time in milliseconds. */
+  largestSince(uid: string, since: number): number {
+    return this.#cache.largestSince(uid, since);
+  }
+
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
     return owner ? this.#cache.classOf(owner.uid) : machine.spec.class?.name;
