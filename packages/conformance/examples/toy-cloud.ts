@@ -12,6 +12,11 @@ export const PAGE = 5;
 
 type TagChanges = Readonly<Record<string, string | null>>;
 
+interface ServerChange {
+  readonly stopped?: boolean;
+  readonly tags?: TagChanges;
+}
+
 /** Returns the tags of a server after a change. The value null removes a tag. */
 const tagsOf = ({ tags }: ToyServer, change: TagChanges = {}): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries({ ...tags, ...change }).filter((tag): tag is [string, string] => tag[1] !== null));
@@ -63,11 +68,12 @@ export function openToyCloud() {
       notices.delete(pathname.replace('/notices/', ''));
       return json(200, {});
     }
+    // The body is read first, so that two simultaneous changes do not overwrite each other.
+    const change = request.method === 'PUT' ? ((await request.json()) as ServerChange) : {};
     const server = servers.get(pathname.replace('/servers/', ''));
     if (!server) return refusal(404, 'NoSuchServer');
     if (request.method === 'DELETE') servers.delete(server.id);
     if (request.method !== 'PUT') return json(200, server);
-    const change = (await request.json()) as { readonly stopped?: boolean; readonly tags?: TagChanges };
     const changed = {
       ...server,
       stopped: change.stopped ?? server.stopped ?? false,

@@ -24,6 +24,10 @@ const SKIPPED = [
   'stop and start',
   'stop: deletion',
   'start: capacity',
+  'tag',
+  'tag: two changes at the same time',
+  'tag: lost responses',
+  'tag: deletion',
   'interruption',
   'interruption: wait',
 ];
