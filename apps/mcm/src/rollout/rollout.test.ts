@@ -360,6 +360,8 @@ test('the state of a rollout comes from the status', async () => {
   expect(reported({ updatedReplicas: 3, replicas: 3, availableReplicas: 3 }).kind).toBe('complete');
   const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }];
   expect(reported({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
+  const isOld = { observedGeneration: 0, conditions };
+  expect(reported(isOld)).toMatchObject({ kind: 'under way', text: expect.stringContaining('has not observed') });
 });
 
 test('a rollout that waits for machines shows the failed ones and their errors', async () => {

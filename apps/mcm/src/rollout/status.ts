@@ -49,7 +49,9 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
   const name = `machinedeployment ${metadata.name}`;
   const progressing = status.conditions?.find(({ type }) => type === MachineDeploymentConditions.Progressing);
-  if (progressing?.reason === ConditionReasons.ProgressDeadlineExceeded) {
+  const isObserved = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  // The condition of an earlier spec says nothing about the rollout of the current spec.
+  if (isObserved && progressing?.reason === ConditionReasons.ProgressDeadlineExceeded) {
     return { kind: 'failed', text: `${name} exceeded its progress deadline: ${progressing.message ?? ''}`.trimEnd() };
   }
   if (isComplete(deployment, status)) return { kind: 'complete', text: `${name} successfully rolled out` };
@@ -61,9 +63,8 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const blocked = blockerOf(deployment);
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
-  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  if (observedGeneration < (metadata.generation ?? 0))
-    return wait('the controller has not observed the change of the deployment yet', '');
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
+  if (!isObserved) return wait('the controller has not observed the change of the deployment yet', '');
   if (blocked && PERMANENT.has(blocked.reason ?? ''))
     return { kind: 'failed', text: `the rollout of ${name} cannot continue: ${blocked.message ?? blocked.type}` };
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
