@@ -14,6 +14,7 @@ export class DeletionTimes {
   readonly #client: KubeClient;
   readonly #decision: Decision;
   readonly #stopped = new AbortController();
+  readonly #started = Promise.withResolvers<void>();
   readonly #tainted = new Map<string, number>();
   readonly #removed: number[] = [];
   readonly #replicas = new Map<string, number>();
@@ -23,6 +24,11 @@ export class DeletionTimes {
   constructor(client: KubeClient, decision: Decision) {
     this.#client = client;
     this.#decision = decision;
+  }
+
+  /** Resolves when the watch has reported the first pool. An earlier measurement would miss the initial replicas. */
+  started(): Promise<void> {
+    return this.#started.promise;
   }
 
   async follow(): Promise<void> {
@@ -37,6 +43,7 @@ export class DeletionTimes {
         const after = spec.replicas ?? 0;
         this.#replicas.set(metadata.name, after);
         this.added += Math.max(0, after - before);
+        this.#started.resolve();
         for (let count = after; count < before; count += 1) this.#removed.push(realClock.monotonic());
       }),
     ]);

@@ -75,10 +75,11 @@ const run = (suite: string, autoscaler: Autoscaler, dir: string): Promise<Check[
     },
     async check({ stack, load, ended }) {
       const deletions = new DeletionTimes(stack.client, autoscaler.decision);
-      const [checks] = await Promise.all([
-        followLoad(suite, load, deletions, ended).finally(() => deletions.stop()),
-        deletions.follow(),
-      ]);
+      const measure = async (): Promise<Check[]> => {
+        await deletions.started();
+        return await followLoad(suite, load, deletions, ended).finally(() => deletions.stop());
+      };
+      const [checks] = await Promise.all([measure(), deletions.follow()]);
       return checks;
     },
   });
