@@ -364,6 +364,24 @@ test('the state of a rollout comes from the status', async () => {
   expect(reported(isOld)).toMatchObject({ kind: 'under way', text: expect.stringContaining('has not observed') });
 });
 
+test('an exceeded progress deadline counts only for the MachineSet of the current template', async () => {
+  await makeSet('old', 1, 'blue');
+  await makeSet('new', 2, 'green');
+  const kindFor = async (named: string) => {
+    const message = `MachineSet "${named}" has timed out progressing.`;
+    const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message }];
+    const deployments = client.resource<MachineDeployment>(machineDeployments, 'default');
+    const body = { status: { observedGeneration: 1, conditions } };
+    await deployments.patch('workers', { type: 'merge', body }, { subresource: 'status' });
+    const said: RolloutState[] = [];
+    const { signal } = new AbortController();
+    await followStatus(target, (state) => said.push(state), { follow: false, signal });
+    return said[0]?.kind;
+  };
+  expect(await kindFor('new')).toBe('failed');
+  expect(await kindFor('old')).toBe('under way');
+});
+
 test('a rollout that waits for machines shows the failed ones and their errors', async () => {
   const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores.]';
   const failed = (name: string) => ({ name, lastOperation: { description, state: 'Failed', type: 'Create' } });

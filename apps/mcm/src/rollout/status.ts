@@ -1,7 +1,8 @@
 import { ConditionReasons, type MachineDeployment, MachineDeploymentConditions, machineDeployments } from '@mcm/api';
-import { isComplete } from '@mcm/core';
+import { isComplete, splitSets } from '@mcm/core';
 import { isGone, sleep } from '@mcm/kube';
-import { getDeployment } from '../cluster/deployment-reading.ts';
+import { ifAllowed } from '../cluster/allowed.ts';
+import { getDeployment, readOwned } from '../cluster/deployment-reading.ts';
 import { type ControllerHealth, controllerSentence, notActing } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { brief } from '../explain/reasons/brief.ts';
@@ -34,8 +35,7 @@ const blockerOf = ({ status }: MachineDeployment) =>
 
 /** Returns true if a condition describes the wait, or if the controller has not observed the spec yet. */
 const isHeld = (deployment: MachineDeployment): boolean =>
-  blockerOf(deployment) !== undefined ||
-  (deployment.status?.observedGeneration ?? 0) < (deployment.metadata.generation ?? 0);
+  blockerOf(deployment) !== undefined || !isObserved(deployment);
 
 function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
@@ -44,16 +44,43 @@ function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status'
   return `machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
 }
 
-/** Returns the progress of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
-export function rolloutState(deployment: MachineDeployment): RolloutState {
+const isObserved = ({ metadata, status }: MachineDeployment): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** Returns the condition that reports an exceeded progress deadline. The condition of an earlier spec does not count. */
+const exceededDeadline = (deployment: MachineDeployment) =>
+  isObserved(deployment)
+    ? deployment.status?.conditions?.find(
+        ({ type, reason }) =>
+          type === MachineDeploymentConditions.Progressing && reason === ConditionReasons.ProgressDeadlineExceeded,
+      )
+    : undefined;
+
+/**
+ * Returns true if the exceeded progress deadline belongs to the MachineSet of an earlier template. If the user scales
+ * the deployment just after an undo, the manager observes the new spec before it assesses the progress again.
+ */
+async function isDeadlineOfEarlierSet(
+  { client, namespace }: Target,
+  deployment: MachineDeployment,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [, named] = /^MachineSet "(.+?)"/.exec(exceededDeadline(deployment)?.message ?? '') ?? [];
+  if (named === undefined) return false;
+  const reading = await ifAllowed(readOwned(client, namespace, deployment, { signal }));
+  return reading !== null && splitSets(deployment, reading.sets).current?.metadata.name !== named;
+}
+
+/**
+ * Returns the progress of a rollout from the status of its deployment, with the texts of `kubectl rollout status`.
+ * @param isOfEarlierSet Whether the exceeded progress deadline belongs to the MachineSet of an earlier template.
+ */
+export function rolloutState(deployment: MachineDeployment, isOfEarlierSet = false): RolloutState {
   const { metadata, spec, status = {} } = deployment;
   const name = `machinedeployment ${metadata.name}`;
-  const progressing = status.conditions?.find(({ type }) => type === MachineDeploymentConditions.Progressing);
-  const isObserved = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  // The condition of an earlier spec says nothing about the rollout of the current spec.
-  if (isObserved && progressing?.reason === ConditionReasons.ProgressDeadlineExceeded) {
-    return { kind: 'failed', text: `${name} exceeded its progress deadline: ${progressing.message ?? ''}`.trimEnd() };
-  }
+  const exceeded = isOfEarlierSet ? undefined : exceededDeadline(deployment);
+  if (exceeded)
+    return { kind: 'failed', text: `${name} exceeded its progress deadline: ${exceeded.message ?? ''}`.trimEnd() };
   if (isComplete(deployment, status)) return { kind: 'complete', text: `${name} successfully rolled out` };
   const paused = spec.paused ? ' (paused)' : '';
   const wait = (progress: string, cause = failing(status)): RolloutState => ({
@@ -64,7 +91,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  if (!isObserved) return wait('the controller has not observed the change of the deployment yet', '');
+  if (!isObserved(deployment)) return wait('the controller has not observed the change of the deployment yet', '');
   if (blocked && PERMANENT.has(blocked.reason ?? ''))
     return { kind: 'failed', text: `the rollout of ${name} cannot continue: ${blocked.message ?? blocked.type}` };
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
@@ -156,7 +183,7 @@ async function followDeployment(
   let saidEnd: string | undefined;
   const soakOf = soakReader(target, signal);
   const tell = async (deployment: MachineDeployment): Promise<RolloutState> => {
-    const state = rolloutState(deployment);
+    const state = rolloutState(deployment, await isDeadlineOfEarlierSet(target, deployment, signal));
     if (state.text !== said) say(state);
     said = state.text;
     const soak = state.kind === 'under way' && !isHeld(deployment) ? await soakOf(deployment) : undefined;
