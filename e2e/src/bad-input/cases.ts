@@ -90,7 +90,7 @@ const AWS: readonly Case[] = [
   {
     what: 'a wrong type',
     spec: aws.spec({ machineType: 5 }),
-    event: /^InvalidClass: .*providerSpec\.machineType: .*expected string/,
+    event: /^InvalidClass: .*providerSpec\.machineType: must be a string, not /,
     says: /providerSpec\.machineType/,
   },
   {
@@ -175,7 +175,7 @@ const AZURE: readonly Case[] = [
   {
     what: 'a wrong type',
     spec: azure.spec({ resourceGroup: ['a'] }),
-    event: /^InvalidClass: .*providerSpec\.resourceGroup: .*expected string/,
+    event: /^InvalidClass: .*providerSpec\.resourceGroup: must be a string, not /,
     says: /providerSpec\.resourceGroup/,
   },
   {
@@ -278,7 +278,7 @@ const GCP: readonly Case[] = [
   {
     what: 'a wrong type',
     spec: gcp.spec({ disks: 'one' }),
-    event: /^InvalidClass: .*providerSpec\.disks: .*expected array/,
+    event: /^InvalidClass: .*providerSpec\.disks: must be a list, not /,
     says: /providerSpec\.disks/,
   },
   {

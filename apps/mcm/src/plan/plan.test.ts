@@ -439,7 +439,7 @@ describe('mcm plan', () => {
 
   test('a file with an invalid provider spec is refused with the field, as the event of the class names it', async () => {
     await expect(plan(`${file('huge', 3)}${awsClass('huge')}`)).rejects.toThrow(
-      'MachineClass huge: mcm cannot create VMs: providerSpec.ami: Invalid input: expected string, received number',
+      'MachineClass huge: mcm cannot create VMs: providerSpec.ami: must be a string, not a number',
     );
   });
 

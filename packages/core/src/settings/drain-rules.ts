@@ -1,6 +1,7 @@
 import { Annotations, type LabelSelector, labelSelectorSchema, type Machine, type MachineClass } from '@mcm/api';
 import * as z from 'zod';
 import { isEmptySelector, type LabelMap, matcherOf } from '../objects/selector.ts';
+import { issueText } from '../values/issue-text.ts';
 
 const KEY = Annotations.DrainRules;
 
@@ -68,7 +69,7 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
   if (!found.success) {
     const [issue] = found.error.issues;
     const path = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`));
-    return refused(path.join(''), issue?.message ?? 'is invalid');
+    return refused(path.join(''), issue === undefined ? 'is invalid' : issueText(issue));
   }
   const wrong = found.data.findIndex(({ behavior, order }) => behavior !== 'Drain' && order !== undefined);
   return wrong < 0

@@ -1,5 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import type { z } from 'zod';
+import { issueText } from '../../values/issue-text.ts';
 import { MachineError } from '../contract/errors.ts';
 import { secretKeysOf } from './credentials.ts';
 import type { DecodedInput, DriverDefinition, DriverInput } from './define-driver.ts';
@@ -16,7 +17,7 @@ function parse<T>(
 ): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => say(path, message));
+  const problems = parsed.error.issues.map((issue) => say(issue.path, issueText(issue)));
   throw new MachineError('InvalidArgument', [...new Set(problems)].join('; '));
 }
 

@@ -1,5 +1,6 @@
 import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
+import { issueText } from '../../values/issue-text.ts';
 import { pathText } from './decode.ts';
 
 /** A decoded JSON document that contains only the keys of a schema. */
@@ -42,13 +43,10 @@ export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
 
 /** Returns one sentence for each zod issue. */
-export const specTypeProblems = (
-  providerSpec: unknown,
-  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
-): readonly string[] =>
+export const specTypeProblems = (providerSpec: unknown, issues: readonly z.core.$ZodIssue[]): readonly string[] =>
   providerSpec === undefined
     ? ['providerSpec: is missing; add the field']
-    : issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
+    : issues.map((issue) => `providerSpec${pathText(issue.path)}: ${issueText(issue)}`);
 
 function fold(
   wrapped: Definition,

@@ -58,7 +58,7 @@ test.each<[what: string, file: unknown, files: Readonly<Record<string, string>>,
   ['an unknown field', change({ insecure: true }), {}, 'webhooks.0: Unrecognized key: "insecure"'],
   ['a name with spaces', change({ name: 'a b' }), {}, 'webhooks.0.name: must be a lowercase DNS name'],
   ['a repeated name', { webhooks: [WEBHOOK, WEBHOOK] }, {}, 'two webhooks have the name "backup"'],
-  ['no list', {}, {}, 'webhooks: Invalid input'],
+  ['no list', {}, {}, 'webhooks: must be a list, but the field is missing'],
 ])('%s is refused with the field', async (_what, file, files, message) => {
   const failure = readHookWebhooks('/w', read(file, files));
   await expect(failure).rejects.toThrow(message);

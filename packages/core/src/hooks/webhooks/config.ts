@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseDurationMs } from '@mcm/api';
 import { ConfigError, errorText } from '@mcm/kube';
 import { z } from 'zod';
+import { issueText } from '../../values/issue-text.ts';
 
 /**
  * The signing keys of a webhook. During a rotation, a webhook has two keys, and each call has one signature for each
@@ -92,7 +93,7 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
   }
   const result = schema.safeParse(json);
   if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`);
+  const problems = result.error.issues.map((issue) => `${issue.path.join('.') || 'the document'}: ${issueText(issue)}`);
   throw new ConfigError(`${file}: ${problems.join('; ')}`);
 }
 
