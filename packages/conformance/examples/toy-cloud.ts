@@ -35,7 +35,7 @@ const refusal = (status: number, code: string): Response => json(status, { error
 export function openToyCloud() {
   const clock = new VirtualClock();
   const servers = new Map<string, ToyServer & { readonly token: string }>();
-  /** The announced ends of servers, by the ID of the notice. */
+  /** The notices about servers that the cloud will end, by the ID of the notice. */
   const notices = new Map<string, { readonly server: string; readonly at: string; readonly endsAt: string }>();
   let made = 0;
 

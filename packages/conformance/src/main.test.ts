@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 test('the last line is written to the pipe before the process ends', async () => {
-  // The import error must be larger than the buffer of a pipe, so that a process that exits too early truncates the
+  // The import error is larger than the buffer of a pipe. A process that exits too early would therefore truncate the
   // error.
   folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   const driver = join(folder, 'talkative.mjs');

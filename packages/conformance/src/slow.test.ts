@@ -61,7 +61,7 @@ test.each([1, 2])(
   },
 );
 
-/** Wraps a driver, whose list then contains a VM only ten seconds after its creation. */
+/** Wraps a driver so that its list omits a VM for ten seconds after the creation of the VM. */
 const lagging = ((context: DriverContext) => {
   const driver = createDriver(context);
   const seen = new Map<string, number>();

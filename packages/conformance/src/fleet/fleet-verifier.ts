@@ -70,7 +70,8 @@ export class FleetVerifier {
   }
 
   /**
-   * After an in-place update, the machine belongs to its new set, although its node keeps the label for a short time.
+   * Returns true if the node of a machine is selected for an update. After the update, the node keeps its label for a
+   * short time, although the machine already belongs to its new set.
    */
   #isSelected(machine: Machine): boolean {
     const selection = this.#selected.get(machine.metadata.name);
@@ -115,7 +116,7 @@ export class FleetVerifier {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
 
-  /** Whether a set may create its missing machines, as a ReplicaSet does. */
+  /** Returns true if a machine is one of the missing machines that its set may create, as a ReplicaSet does. */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
     if (set === undefined) return false;
@@ -143,7 +144,10 @@ export class FleetVerifier {
     else this.#lostAt.set(uid, this.#now);
   }
 
-  /** The limit is `--max-unhealthy-replacements`, and during a rollout also the disruption budget of the deployment. */
+  /**
+   * Verifies the limit of replacements, which is `--max-unhealthy-replacements`. During a rollout, the disruption
+   * budget of the deployment is a second limit.
+   */
   #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {
@@ -158,8 +162,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a deleted machine is surplus, and was possibly still Failed in the manager's cache when the manager reduced
-   * the set. If the machine recovers later, the set does not change its decision.
+   * Returns true if a deleted machine is surplus, and may have been Failed in the manager's cache when the manager
+   * reduced the set. If the machine recovers later, the manager does not change its decision.
    */
   #isIdleSurplus(machine: Machine, wishes: readonly Wish[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -170,7 +174,7 @@ export class FleetVerifier {
 
   /**
    * Verifies that enough machines remain available when mcm makes an available machine unavailable.
-   * - mcm may not know yet that a machine was lost.
+   * - The verifier allows that mcm does not know yet of a machine that was just lost.
    * - A set with too many machines deletes the surplus machines, like a ReplicaSet, even if a user deletes another
    *   machine meanwhile.
    * - If the sets are smaller than the current request allows, only the current request counts, even if an earlier

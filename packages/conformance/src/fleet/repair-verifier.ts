@@ -51,7 +51,10 @@ export class RepairVerifier {
     this.#patienceMs = patienceMs;
   }
 
-  /** Returns the time until which a creation may wait for the machine. The creation time is rounded to seconds. */
+  /**
+   * Returns the time at which the machine exceeds its creation timeout. The API server rounds the creation time to
+   * seconds.
+   */
   #lateAt({ metadata, spec }: Machine): number {
     return Date.parse(metadata.creationTimestamp) + (parseDurationMs(spec.creationTimeout ?? '') ?? this.#patienceMs);
   }
@@ -114,7 +117,7 @@ export class RepairVerifier {
   }
 
   /**
-   * Whether the machine was unreachable, and enough machines remain if all remaining machines become available. In old
+   * Returns true if the machine was unreachable, and enough machines remain if all of them become available. In old
    * sets, a rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
    */
   #isUnreachable(before: Machine, { replicas, maxUnavailable }: Allowance): boolean {

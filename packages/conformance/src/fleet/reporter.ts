@@ -24,7 +24,8 @@ interface Naming {
   readonly version: number;
   readonly managers: number;
   /**
-   * The version of the deletion. If the manager of that time had surely read the machine, `goneUnread` is undefined.
+   * The resource version at which the machine was deleted. If the manager had certainly read the machine before,
+   * `goneUnread` is undefined.
    */
   readonly goneUnread?: number;
 }
@@ -203,7 +204,9 @@ export class Reporter {
     this.#managerSince = this.#clock.now().getTime();
   }
 
-  /** A manager that has just started may not have read a machine before its end, so its record lacks the machine. */
+  /**
+   * A manager that has just started may never read a machine that is deleted at once, so its record lacks the machine.
+   */
   #noteGone({ metadata: { name, uid, resourceVersion } }: Machine): void {
     const earlier = this.#named.get(name);
     const isRead = this.#clock.now().getTime() > this.#managerSince + this.#lagMs();

@@ -24,7 +24,7 @@ async function refusedFirst(stage: Stage, process: Process, machine: Machine): P
   expect(!refused.ok, 'the driver reports a successful creation although the cloud refuses the request');
   expect(
     refused.error.code === 'ResourceExhausted',
-    `the driver reports the refusal of the cloud as ${refused.error.code}`,
+    `the driver reports missing capacity as ${refused.error.code} instead of ResourceExhausted`,
   );
 }
 

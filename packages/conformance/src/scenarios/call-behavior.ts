@@ -63,7 +63,7 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
         .map((text) => ({ text, source: `the request header ${name.toLowerCase()}` })),
     );
 
-/** Calls the driver with a cloud that repeats the request in its response. */
+/** Resolves with the error text of a driver call, and with the secrets that the text must not contain. */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
   const ended = await stage.end(call());

@@ -57,7 +57,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   expect(!ended.ok, 'the driver reports a successful creation although the cloud refuses the request');
   expect(
     ended.error.code === 'ResourceExhausted',
-    `the driver reports the refusal of the cloud as ${ended.error.code}: ${ended.error.message}`,
+    `the driver reports missing capacity or quota as ${ended.error.code} instead of ResourceExhausted: ${ended.error.message}`,
   );
   process.wire.assess = () => 'passes';
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));

@@ -26,7 +26,7 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** Schemas do not contain the keys of maps. */
+/** The key of a map entry in generated specs, because schemas do not contain the keys of maps. */
 const ENTRY = 'of-the-kit';
 
 /** Returns all fields of a schema at any depth. */

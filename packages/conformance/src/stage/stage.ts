@@ -49,8 +49,8 @@ export interface Pace {
   readonly lateMs: number;
   readonly retryAfterS: number;
   /**
-   * The limit for an aborted call is shorter than 30 seconds, because the controller waits no longer for an aborted
-   * call.
+   * The limit for an aborted call is shorter than 30 seconds, because the controller waits at most 30 seconds for an
+   * aborted call.
    */
   readonly endWithinMs: number;
   readonly timeouts: DriverTimeouts;
