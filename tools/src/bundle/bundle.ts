@@ -42,8 +42,8 @@ function resolver(): string {
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
 /**
- * The script of the dashboard page contains the code of its npm packages, so the bundler cannot learn the packages from
- * imports.
+ * The script of the dashboard page already contains the code of its npm packages, so the bundler finds no imports of
+ * these packages.
  */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 

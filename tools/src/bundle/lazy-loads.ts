@@ -26,7 +26,7 @@ export const toAscii = (source: string): string =>
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
-/** With an import of certain names, the bundler can omit all other names. */
+/** Marks each import of certain names, so that the bundler can omit all other names of the module. */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
     const list = names.split(',').map((name) => name.trim());

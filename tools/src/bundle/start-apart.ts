@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 
-/** The module with the program that the `main.ts` of every program loads after it has set the options of V8. */
+/** The module that contains the program. Each `main.ts` sets the options of V8, and then loads this module. */
 const COMMAND = './command.ts';
 
 /** Returns the path of the module that contains the program without its start. */

@@ -50,7 +50,7 @@ export function batteryFixtures(): readonly Fixture[] {
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
-/** Removes the request that broke the connection to the server, and all later requests, from a case. */
+/** Cuts a case before the request that broke the connection to the server. */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));

@@ -11,7 +11,10 @@ const REPLAYS = 4;
 
 export interface Run {
   readonly seed: number;
-  /** A run always completes its last case, so the run may send more requests. */
+  /**
+   * After this number of requests, the run starts no further case. The run completes its last case, so the run may send
+   * more requests.
+   */
   readonly requests: number;
   readonly from?: number;
   /** If `only` is set, the fuzzer sends only the case with this index. */

@@ -5,7 +5,7 @@ import { type Difference, firstDifference } from './verdict.ts';
 
 const TRIALS = 150;
 
-/** If the difference still occurs at the last step of the case, the function returns it. */
+/** Sends a smaller case. If the difference still occurs at the last step, resolves with the difference. */
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =

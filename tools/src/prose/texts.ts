@@ -220,7 +220,7 @@ function valueName(expression: string): string {
   if (noun !== undefined) return `number of ${noun}s`;
   const inner = [METHOD, CALL, OPERAND, ENTRY].map((form) => form.exec(expression)?.[1]).find((name) => name);
   const path = /^(?:[\w?!#]+\.)*[\w#]+[!?]?$/.exec(inner ?? expression)?.[0];
-  // The argument in `unhealthyText(o)` has no meaning for a reader, but the function has.
+  // The argument in `unhealthyText(o)` means nothing to a reader, so the result contains the name of the function.
   const isShort = path !== undefined && /^(?:\w|\d+|value)$/.test(path);
   const callee = path === undefined || isShort ? /^(?:this\.#?)?(\w{3,})\(/.exec(expression)?.[1] : undefined;
   if (callee !== undefined && !FORMATTER.test(callee)) return plainWords(callee.replace(/(?:Text|Of)$/, ''));

@@ -2,8 +2,8 @@ import { type Expression, type SpreadElement, Visitor } from 'oxc-parser';
 import type { Source } from './sources.ts';
 
 /**
- * Returns the lines of a file with a spread in an object literal that a plain member can replace: `...{ a }`,
- * `...(a ? { a } : {})` and `...(a && { a })`.
+ * Returns the lines on which an object literal contains a spread that a plain member can replace: `...{ a }`, `...(a ?
+ * { a } : {})` and `...(a && { a })`.
  */
 export function spreadsOf({ text, parsed }: Source): number[] {
   const lines: number[] = [];

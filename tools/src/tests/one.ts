@@ -21,8 +21,8 @@ mkdirSync(join(folder, REPORTS), { recursive: true });
 const FEW_FILES = 8;
 const isSmall = globSync('src/**/*.test.ts', { cwd: folder }).length <= FEW_FILES;
 /**
- * True for the tests of `e2e`. turbo starts these tests last, because they depend on all packages, so they use the
- * cores of both tasks.
+ * True for the tests of `e2e`. These tests depend on all packages, so turbo starts them last. At that time, the cores
+ * of both tasks are free.
  */
 const isLast = task === 'test' && relative(ROOT, folder) === 'e2e';
 const workers = isLast ? `${availableParallelism()}` : process.env.VITEST_MAX_WORKERS;

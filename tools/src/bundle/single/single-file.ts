@@ -13,7 +13,7 @@ import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
 
-/** When a program is added to the binary, the build tool changes the marker. */
+/** A marker in the Node.js binary. The build tool changes the marker when it adds a program to the binary. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 /**

@@ -13,7 +13,7 @@ const DEPTH = 3;
  */
 const GROUP = '${id}.none.dev';
 const PLURAL = 'things';
-/** If kube-apiserver refuses the CRD of a kind, it never serves the kind. */
+/** The longest wait for a new kind. If kube-apiserver refuses the CRD of a kind, it never serves the kind. */
 const WAIT_MS = 3000;
 
 type Property = JsonObject & Schema;

@@ -173,7 +173,10 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/** Adds a field that an object lacks at a random position. Sometimes, the schema does not contain the added field. */
+/**
+ * At a random position of an object, adds a field that is missing there. Sometimes, the schema does not contain the
+ * added field.
+ */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },
