@@ -26,7 +26,7 @@ const KINDS = {
   gcp: ['disk', 'instance'],
 };
 
-/** Secrets with a different login than the first Secret. */
+/** Secrets that use another login method than the first Secret. */
 const LOGINS = {
   aws: sampled(['aws-workload', 'aws-controller'], 2),
   azure: sampled(['azure-certificate', 'azure-workload', 'azure-system-identity', 'azure-user-identity'], 3),
@@ -223,7 +223,7 @@ thoroughly('mcm up --provider aws: the controller gets its own keys in each way 
   const { expect } = context;
   const { cwd, start, run, counts, liveWithEachLogin } = inFolder(context);
   expect(await run('up', '--provider=aws', '--machines=1', '--no-tty', '--exit-when-ready')).toMatchObject({ code: 0 });
-  // The tests of the driver verify each source of keys in every run.
+  // This test uses only some sources of keys, because the tests of the driver verify all sources.
   for (const { file, text, asks } of sampled(ownLogins(cwd), 2, 2)) {
     for (const each of ['aws-config', 'aws-environment']) rmSync(join(cwd, '.mcm', each), { force: true });
     writeFileSync(join(cwd, '.mcm', file), text);

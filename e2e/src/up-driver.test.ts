@@ -69,7 +69,7 @@ test(
     await transport.close();
     up.child.kill('SIGTERM');
     expect(await up.ended).toMatchObject({ code: 0 });
-    // The data directory contains the name of the driver.
+    // The data directory records the driver, so `mcm up` with another provider fails.
     const other = await run('up', '--provider', 'aws');
     expect(other).toMatchObject({
       code: 1,

@@ -193,7 +193,8 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // If a create call were unfinished, it would create a VM now, which the orphan collection would delete later.
+    // A create call that is still unfinished would create a VM now, and the orphan collection would delete this VM
+    // later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

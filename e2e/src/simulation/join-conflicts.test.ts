@@ -247,7 +247,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One machine needs five minutes to join, which uses the limit.
+    // One machine needs five minutes to join. Until then, this machine uses up the limit of unavailable nodes.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(

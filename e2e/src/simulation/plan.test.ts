@@ -104,7 +104,7 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.deletions.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // After a change of both size and template, a machine may be created and deleted again.
+  // If a change affects both the size and the template, mcm may create a machine and delete the machine again.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));
@@ -164,7 +164,7 @@ test.each([
       const tookMs = clock.now().getTime() - from;
       const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(\d+)s$/.exec(plan?.lasts ?? '') ?? [];
       const plannedMs = Number(minutes) * MINUTE + Number(seconds) * SECOND;
-      // The VM, the join and the first report of the kubelet need some additional seconds.
+      // The creation of the VM, the join and the first report of the kubelet take a few more seconds than planned.
       expect(tookMs - plannedMs).toBeGreaterThanOrEqual(0);
       expect(tookMs - plannedMs).toBeLessThan(15 * SECOND);
     } finally {

@@ -47,7 +47,7 @@ const WARM_MACHINES: Readonly<Record<string, Feature>> = {
     creates: 1,
     warm: WARM,
   },
-  // For the original, the VM of the machine does not run, so the machine fails after its creation timeout.
+  // The VM of the machine does not run, so the original marks the machine as Failed after the creation timeout.
   'a warm machine that starts': {
     options: warmOptions('Stopped'),
     before: keepsWarm,
@@ -64,8 +64,8 @@ const WARM_MACHINES: Readonly<Record<string, Feature>> = {
     warm: WARM,
     replacedLater: 1,
   },
-  // For the original, the Node of the machine is not Ready, so the machine fails. The machine has no MachineSet, so the
-  // original keeps the machine, and mcm replaces the machine later.
+  // The Node of the machine is not Ready, so the original marks the machine as Failed. The machine has no MachineSet,
+  // so the original keeps the machine, and mcm replaces the machine later.
   'a warm machine that stops': {
     options: warmOptions('Running'),
     before: keepsWarm,

@@ -61,7 +61,7 @@ async function remember({ admin }: World, forgotten: readonly Forgotten[]): Prom
 
 export interface Feature {
   readonly options: WorldOptions;
-  /** A fault of the cloud before the first machine exists. */
+  /** Adds a fault to the cloud before the first machine exists. */
   readonly before?: (world: World) => void;
   /** Changes the complete fleet, and leaves work for the original. */
   readonly act?: (world: World) => Promise<void>;

@@ -24,7 +24,10 @@ interface ClusterParts {
   readonly clock: VirtualClock;
   readonly seed: number;
   readonly reporter: Reporter;
-  /** The client of the seed's administrator. Without a seed, the cluster contains its machine objects. */
+  /**
+   * The client of the seed's administrator. Without a seed, the field is undefined, because the cluster contains its
+   * machine objects.
+   */
   readonly admin: KubeClient | undefined;
 }
 

@@ -12,8 +12,8 @@ const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 const REVIEWS = /\/([a-z]+reviews)(\?|$)/;
 /**
- * Matches the Secret with the kubeconfig of a cluster, which is not a machine object. Without a Lease, a replica may
- * change the finalizer of this Secret.
+ * Matches the Secret with the kubeconfig of a cluster. The Secret is not a machine object, so a replica may change its
+ * finalizer without the Lease of the cluster.
  */
 const KUBECONFIG = /\/secrets\/(fleet|main)-kubeconfig(\?|$)/;
 const EVENTS = /\/events(\/|\?|$)/;

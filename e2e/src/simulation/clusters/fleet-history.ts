@@ -46,13 +46,13 @@ const ACTS = {
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
 type AnyActName = ActName | SourceActName;
-/** If the seed of a history is a multiple of this number, it contains more actions and hibernated clusters. */
+/** If its seed is a multiple of this number, a history contains more actions and hibernated clusters. */
 const MORE_ACTS_EVERY = 6;
 const HANDED_OVER_MS = 300_000;
 const HIBERNATE_MS = 60_000;
 /** If the seed of a history, divided by 6, has this remainder, two fleets serve its clusters. */
 const TWO_FLEETS = 3;
-/** The largest histories: the number of clusters, if the seed is a multiple of `every`. */
+/** The largest histories: if its seed is a multiple of `every`, a history has this number of clusters. */
 const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
   [100_000, 1_000],
   [10_000, 500],

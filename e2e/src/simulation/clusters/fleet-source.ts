@@ -61,7 +61,7 @@ export class FleetSource {
     return this.name === 'profiles' ? '--fleet-cluster-profiles=fleet=yes' : '--fleet-namespaces=fleet=yes';
   }
 
-  /** Creates the objects of a cluster, which is then a part of the fleet. */
+  /** Creates the objects that make a cluster a part of the fleet. */
   async furnish(cluster: string, labels: Readonly<Record<string, string>>): Promise<void> {
     const own = this.name === 'namespaces' ? { name: cluster, labels } : { name: cluster };
     await this.#admin.resource(namespaces).create({ metadata: own });

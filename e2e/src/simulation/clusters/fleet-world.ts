@@ -306,8 +306,8 @@ export class FleetWorld {
   }
 
   /**
-   * Ends the deletion of a Cluster after its last machine is deleted and the fleet has released the Secret. Without the
-   * Cluster, a restarted replica would not know the Secret.
+   * Ends the deletion of a Cluster after its last machine is deleted and the fleet has released the Secret. Until then,
+   * the Cluster must exist, because a restarted replica finds the Secret only through the Cluster.
    */
   #releaseCluster(cluster: string): void {
     this.clock.setTimeout(() => {
@@ -332,7 +332,8 @@ export class FleetWorld {
     if (other === undefined) this.#contended.delete(cluster);
     else if (this.source.name === 'profiles') this.#contended.set(cluster, other);
     this.served.connectionsChanged();
-    // An unnoticed change of the kubeconfig would have no effect if the old token stayed valid.
+    // The old token must become invalid. Otherwise, a replica that misses the change of the kubeconfig would still
+    // work.
     if (other === undefined && this.source.name !== 'namespaces') this.wires.rotate(cluster);
     const kubeconfig =
       other === undefined ? kubeconfigOf(cluster, this.wires.tokenOf(cluster)) : kubeconfigOf(`${WRONG}${other}`);
@@ -399,7 +400,10 @@ export class FleetWorld {
       : `the cluster has the nodes ${known}, but the machines ${names}`;
   }
 
-  /** The deletion of the namespace must end too, so no Lease or Secret may keep a finalizer. */
+  /**
+   * Returns what remains of a deleted namespace. The namespace itself also remains while a Lease or Secret has a
+   * finalizer.
+   */
   async #leftover(name: string): Promise<string | undefined> {
     const left = await this.machines(name);
     const vms = this.#clusters.get(name)?.vms() ?? [];

@@ -86,7 +86,7 @@ test(`${CLUSTERS} clusters move to the fleet and back during rollouts, and no mo
   expect(world.everMade()).toBe(made + CLUSTERS);
   await migration.during('blue', (cluster) => migration.toPods(cluster));
   expect(migration.holders().every((holder) => holder.includes('-of-'))).toBe(true);
-  // Each rollout creates one VM for the only machine of each cluster.
+  // Each cluster has one machine, so each of the two rollouts creates one VM for each cluster.
   expect(world.everMade()).toBe(made + 2 * CLUSTERS);
   expect(world.reporter.violations).toEqual([]);
   await world.close();

@@ -40,13 +40,13 @@ export interface ReplicaParts {
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
   readonly hibernateMs: number | undefined;
-  /** The flag with which the fleet finds its clusters. */
+  /** The flag that selects how the fleet finds its clusters. */
   readonly sourceFlag: string;
   /** Returns the namespace in which a replica stores its peer Lease. The replicas with one namespace form a fleet. */
   readonly homeOf: (replica: string) => string;
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
-  /** Returns the cluster whose Lease a write to a server needs. */
+  /** Returns the cluster whose Lease a replica must hold when it writes to a server. */
   readonly writesTo: (server: string) => string;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
   readonly changed: () => void;

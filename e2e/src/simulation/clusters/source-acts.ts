@@ -4,8 +4,8 @@ import type { FleetWorld } from './fleet-world.ts';
 import { EXPIRED, kubeconfigOf } from './wires.ts';
 
 /**
- * If the seed of a history, divided by 12, has the remainder of a source, the fleet finds its clusters with this
- * source. The histories with the remainder 7 have a rollout budget.
+ * Maps the remainder of a seed, divided by 12, to the source with which the fleet finds its clusters. Histories with
+ * the remainder 7 have a rollout budget.
  */
 const REMAINDERS: ReadonlyMap<number, SourceName> = new Map([
   [2, 'clusters'],
@@ -25,7 +25,10 @@ export function sourceActsOf(source: SourceName | undefined): Readonly<Partial<R
   return source === 'clusters' ? { ...COMMON, ...OF_CLUSTERS } : COMMON;
 }
 
-/** A cluster is absent from the fleet for at least this time, so that the verifier expects its end. */
+/**
+ * A cluster is absent from the fleet for at least this time, so that the verifier requires the replicas to stop serving
+ * it.
+ */
 const ABSENT_MS = 180_000;
 const MORE_MS = 60_000;
 

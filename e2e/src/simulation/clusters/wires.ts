@@ -11,7 +11,7 @@ import {
 /** How a connection fails: a request has no response, or the connection is refused. */
 export type Failure = 'hangs' | 'is refused';
 
-/** Returns no response until the sender aborts the request. */
+/** Sends no response. The promise rejects when the sender aborts the request. */
 const unanswered = (request: TransportRequest): Promise<never> =>
   new Promise((_, reject) =>
     request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true }),
@@ -45,7 +45,7 @@ export class Wires {
   readonly #hanging = new Set<string>();
   readonly #slow = new Map<string, number>();
   readonly #open = new Map<AbortController, string>();
-  /** The number of times that a server has replaced its token. */
+  /** For each server, how often the server has replaced its token. */
   readonly #rotations = new Map<string, number>();
 
   constructor(clock: Clock) {

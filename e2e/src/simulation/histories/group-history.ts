@@ -37,7 +37,7 @@ type ActName = (typeof OFTEN)[number] | 'kill' | 'endanger' | 'cut' | 'silence';
 
 type Groups = ServedNodeGroups['groups'];
 
-/** The end of a request: a success, the error of the manager, or a lost response. */
+/** The outcome of a request: a success, an error of the manager, or a lost response. */
 type Answer = 'OK' | 'lost' | AutoscalerError['code'];
 
 interface Removal {
@@ -46,7 +46,7 @@ interface Removal {
   answer: Answer;
 }
 
-/** The port of the manager. The port closes when its process ends. */
+/** The port of the manager. The port closes when the process of the manager ends. */
 class GroupPort {
   #served: (ServedNodeGroups & { readonly signal: AbortSignal }) | undefined;
 
@@ -209,7 +209,7 @@ class GroupHistory {
       const answer = await this.#port.send(clock, this.#dice, (groups) => groups.increase(ID, by));
       this.#note(`the response for ${by} more machines is ${answer}`);
       if (answer !== 'OK') return;
-      // The verifier reads the change of the replicas with its own watch.
+      // The verifier has its own watch, which can deliver the change of the replicas a little later.
       await sleep(clock, 1);
       this.#verifier.confirms(increase);
     };

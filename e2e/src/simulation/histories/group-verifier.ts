@@ -7,7 +7,7 @@ import type { World } from '../world/world.ts';
 /** An increase that the autoscaler has requested. */
 export interface Increase {
   readonly by: number;
-  /** Whether the replicas have changed by this increase. */
+  /** Whether this increase has changed the replicas. */
   isDone: boolean;
   isConfirmed: boolean;
 }
@@ -59,8 +59,8 @@ export class GroupVerifier {
   }
 
   /**
-   * Verifies that the replicas have changed before the manager confirms an increase. Of several equal increases, the
-   * verifier does not know which one changed the replicas.
+   * Verifies that the replicas have changed before the manager confirms an increase. If several increases are equal,
+   * the verifier does not know which of them changed the replicas.
    */
   confirms(increase: Increase): void {
     const done = this.#increases.find(({ by, isDone, isConfirmed }) => by === increase.by && isDone && !isConfirmed);
@@ -108,7 +108,10 @@ export class GroupVerifier {
     }
   }
 
-  /** If the manager refuses a scale-in, it restores the replicas and keeps the named machines. */
+  /**
+   * Returns true if the manager has refused a scale-in. The manager must restore the replicas and keep the named
+   * machines.
+   */
   #refused(old: MachineDeployment, object: MachineDeployment): boolean {
     const text = scaleInOf(old);
     const results = object.metadata.annotations?.[Annotations.ScaleInResults] ?? '';
@@ -117,7 +120,7 @@ export class GroupVerifier {
     for (const name of machines) this.#removed.delete(name);
     if (object.spec.replicas !== from)
       this.#world.reporter.violate(
-        `the refusal of a scale-in restores ${object.spec.replicas} replicas, but ${from} existed`,
+        `the manager refuses a scale-in, but sets ${object.spec.replicas} replicas instead of ${from}`,
       );
     return true;
   }

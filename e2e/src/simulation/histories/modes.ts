@@ -13,12 +13,13 @@ import type { WorldOptions } from '../world/world.ts';
  * - `hooks`: machines wait for hooks in all stages.
  * - `canary`: the pods of canaries are sometimes not Ready.
  * - `buffers`: the number of warm machines follows a CapacityBuffer, which users change, delete and create.
- * - `reports`: like `sick`, and the manager writes the disruptions to a ConfigMap, which other clients change and delete.
+ * - `reports`: like `sick`, and the manager writes the disruptions to a ConfigMap, which other clients change and
+ *   delete.
  * - `budgets`: the cloud throttles calls, and asks for a time to wait.
  * - `journal`: both controllers keep a small journal. Classes and errors of the cloud contain secrets.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines.
- * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
+ * - `crds`: the simulation adds and removes versions of CRDs, and deletes and creates the CRD of the deployments.
  * - `disks`: the local cloud and the control plane store their data in files.
  * - `restores`: the cluster is restored to older backups during rollouts and scalings.
  */
@@ -69,7 +70,7 @@ export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const isPlain = mode !== 'scaler' && isPlainMode(mode);
   const more = isPlain ? Number(mode === 'zones' && seed % 4 === 3) : seed % 2;
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + more : seed % 2 };
-  // In every fourth history, several failed machines may have replacements at the same time.
+  // In every fourth history of such a mode, mcm may replace two failed machines at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };
   if (!hasInPlace(mode, seed)) return { ...limits, ...several };
   const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';

@@ -34,7 +34,10 @@ const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulabl
 const hasFailed = (node: Node): boolean => ['Degraded', 'Unreconcilable'].includes(annotation(node, State));
 const isStranded = (node: Node): boolean => hasFailed(node) && node.spec?.unschedulable === true;
 
-/** A schedulable node that refused an earlier configuration applies nothing, so the node does not use the limit. */
+/**
+ * Returns true if a schedulable node refused an earlier configuration. Such a node applies nothing, so the node does
+ * not count for the limit.
+ */
 const hasRefused = (node: Node, desired: string): boolean =>
   hasFailed(node) && node.spec?.unschedulable !== true && annotation(node, DesiredConfig) !== desired;
 
@@ -126,10 +129,10 @@ const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
 type Act = (typeof LEASE_ACTS)[number] | 'allowMore';
 const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
-/** In every history whose seed divided by 8 has this remainder, users also raise the limit after a bad configuration. */
+/** If the seed of a history, divided by 8, has this remainder, users also raise the limit after a bad configuration. */
 const RAISES_LIMIT = { every: 8, remainder: 5 };
 const BREAKER_ACTS = Array<'allowMore'>(8).fill('allowMore');
-/** The number of nodes and of parallel updates after a bad configuration. */
+/** The number of nodes in such a history, and the limit of parallel updates after users have raised it. */
 const RAISED_LIMIT = 4;
 const SKEW_MS = 2 * MINUTE;
 
@@ -181,7 +184,7 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // If the renewals of a leader are lost repeatedly, it may never have listed all objects.
+      // If the network repeatedly loses renewals of the Lease, no leader may have listed all objects yet.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the nodes do not have the first configuration yet');
     });

@@ -30,7 +30,7 @@ const MAX_ZONE_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
-/** After a longer outage, a controller lists its objects again, so the compaction has no effect. */
+/** After a longer outage, a controller lists its objects again in any case, so a compaction would test nothing. */
 const MAX_GAP_MS = 25_000;
 const LULL_MS = 900_000;
 

@@ -71,7 +71,9 @@ function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
   return { manager: [skew(), skew()], 'machine-controller': [skew(), skew()] };
 }
 
-/** Returns true if a failed in-place update stops the rollout, as in every second pair of histories. */
+/**
+ * Returns true if a failed in-place update stops the rollout. Such seeds have the remainder 0 or 1 when divided by 4.
+ */
 const keepsUpdates = (mode: FleetMode, seed: number): boolean => mode === 'in-place' && seed % 4 < 2;
 
 function annotationsOf(mode: FleetMode, seed: number, windows: string | undefined): WorldOptions['annotations'] {
@@ -89,7 +91,7 @@ function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classA
   return mode === 'hooks' ? { [Annotations.Hooks]: HOOKS } : undefined;
 }
 
-/** Returns the feature that a history uses although it is off by default. */
+/** Returns the feature that a history enables, if the feature is off by default. */
 function optInOf(mode: FleetMode, seed: number): OptIn | undefined {
   if (mode === 'canary') return canaryOptIn(seed);
   if (mode === 'buffers') return bufferOptIn(seed);

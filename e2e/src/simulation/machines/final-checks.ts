@@ -59,7 +59,7 @@ export class FinalChecks {
 
   /**
    * Returns true if no change of a machine is expected.
-   * - If many machines are unreachable at the same time, none is replaced, and each of them has an event.
+   * - If many machines are unreachable at the same time, mcm replaces none of them, and writes an event for each.
    * - With `--max-unhealthy-replacements`, an unreachable machine waits until another Failed machine is replaced.
    */
   #isAtRest(machine: Machine): boolean {
@@ -104,7 +104,7 @@ export class FinalChecks {
   }
 
   /**
-   * Rule (g): a machine is created and deleted without delay, although one drain never ends and one cloud request has
+   * Rule (g): mcm creates and deletes a machine without delay, although one drain never ends and one cloud request has
    * no response.
    */
   async #promptBesideStuck(): Promise<void> {
@@ -120,7 +120,7 @@ export class FinalChecks {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // If a zone has no capacity, all machines of a class wait together, so this machine has its own class.
+    // While a zone has no capacity, all machines of a class wait, so this machine has a different class.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
@@ -137,7 +137,7 @@ export class FinalChecks {
     world.cloud.faults.clear();
   }
 
-  /** Rules (f) and (i): the controller reports a drain that a disruption budget blocks only once. */
+  /** Rules (f) and (i): if a disruption budget blocks a drain, the controller reports the blocked drain only once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, reporter, cache } = this.#world;
     await clock.advance(60_000);
@@ -149,7 +149,7 @@ export class FinalChecks {
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // If a machine has joined during the wait, evictions may be possible again.
+    // If another machine has joined during the wait, mcm may evict pods again, so the check ends here.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) the controller sent a write that changes nothing: ${write}`);

@@ -4,7 +4,10 @@ import { DEFECTS } from './defects.ts';
 import type { FirstFault } from './first-fault.ts';
 import { playMachines } from './machine-history.ts';
 
-/** Random histories rarely contain faults of rare calls. */
+/**
+ * Each history of this file starts with one of these faults, because random histories rarely contain faults of rare
+ * calls.
+ */
 const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
   'the cloud executes a call, but reports an error': {

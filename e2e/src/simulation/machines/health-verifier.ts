@@ -10,7 +10,7 @@ export interface HealthVerifierOptions {
   readonly healthTimeoutMs: number;
   readonly violate: (text: string) => void;
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
+  /** Returns the longest delay of the caches that the controller cannot notice, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly jumpMs: () => number;
 }

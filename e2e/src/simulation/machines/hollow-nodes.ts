@@ -118,7 +118,7 @@ export class HollowNodes implements InstanceHost {
     const { name, zone, id } = node.instance;
     const metadata = { name, labels: { 'kubernetes.io/hostname': name } };
     const spec = { providerID: formatProviderId({ zone, id }) };
-    // A kubelet creates its Node with the mounted volumes, because Kubernetes detaches all other volumes.
+    // The new Node must list its mounted volumes, because Kubernetes detaches all volumes that a Node does not list.
     const status = { volumesInUse: volumesInUse(this.#mounted.get(name)) };
     try {
       await this.#client.resource(nodes).create({ metadata, spec, status });

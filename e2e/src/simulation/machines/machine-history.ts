@@ -230,7 +230,7 @@ class MachineHistory {
 
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
-    // At its start, a process lists the VMs.
+    // A process lists the VMs when it starts, so a restart provokes this call.
     if (operation === 'instances.list') {
       this.#kill();
       await this.#world.clock.advance(2 * MINUTE);
@@ -338,7 +338,7 @@ class MachineHistory {
     if (this.#dice.number(2) === 0) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Lets the cloud create a VM whose response is lost. */
+  /** Lets the cloud create a VM, although the controller gets an error or no response. */
   async #lostCreation(): Promise<void> {
     const { cloud, clock } = this.#world;
     const failure = this.#dice.one([{ timeout: {} }, INTERNAL_ERROR, INTERNAL_ERROR]);

@@ -278,7 +278,7 @@ export class MachineVerifier {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      // During the creation of its VM, the Machine contains no provider ID.
+      // A Machine has no provider ID while mcm creates its VM, so every VM of this name counts as its VM.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
       if (own) this.#violate('c', `mcm deletes the VM of ${name}, but nothing requested the deletion of the machine`);
       return;
@@ -304,15 +304,19 @@ export class MachineVerifier {
     }
   }
 
-  /** Rule (c): a VM without a Machine is drained until its drain timeout, unless its Node is gone or NotReady. */
+  /**
+   * Rule (c): mcm drains a VM without a Machine until the drain timeout. If the Node is gone or NotReady, mcm may
+   * delete the VM earlier.
+   */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    // A Machine is already in deletion when it is lost.
+    // The simulation deletes a Machine before it removes the finalizers. Until the controller notices the removal, it
+    // may delete the VM as usual.
     const isSeen = lostMs > this.#o.lagMs('machines');
     if (isSeen && lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
-      this.#violate('b', `mcm deletes VM ${name} ${lostMs} ms after the loss of its Machine`);
+      this.#violate('b', `mcm deletes VM ${name} only ${lostMs} ms after its Machine was lost`);
     if (this.#mayForceOrphan(name)) return;
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
     if (!nodes.store.get(name) || unreadyUntil > this.#now() - lagMs) return;

@@ -231,7 +231,7 @@ export class MachineWorld {
       cache,
       limit: this.#volumeLimit,
       violate: (text) => this.reporter.violate(text),
-      // If its clock differs, the detach timeout of the controller ends at another time.
+      // If the clock of the controller differs, its detach timeout ends at another time than the verifier expects.
       isLimited: (node) => !this.#isSkewed && !verifier.isLostNode(node),
       lagMs: () => this.network.lagMs('machine-controller', 'volumeattachments', 'pods'),
     });
@@ -368,7 +368,8 @@ export class MachineWorld {
     this.verifier.loses(lost);
     this.verifier.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // A controller adds its finalizer only to machines that are not in deletion, so the deletion comes first.
+    // A controller adds its finalizer only to machines that are not in deletion, so the simulation first deletes the
+    // machine.
     await machine.delete(name);
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }

@@ -1,7 +1,10 @@
 import type { Clock, Pod } from '@mcm/kube';
 import type { ApiCache } from './api-cache.ts';
 
-/** The verifier counts a moving volume for less than the controller's detach timeout, because the clocks may differ. */
+/**
+ * The verifier counts a moving volume for a shorter time than the controller's detach timeout, because the clocks may
+ * differ.
+ */
 const COUNTED_MS = 110_000;
 
 interface Move {

@@ -54,12 +54,12 @@ const discovery = (firstSeed: number, file: string, change: Change): readonly Mu
   from(firstSeed, of('discovery', `packages/kube/src/fleet/discovery/${file}`, ['fleet-mode'], change));
 
 /**
- * The list does not contain changes that no history can show:
+ * The list omits changes that have no effect in any history:
  * - Checks of a VM's node name.
  * - Checks that a second check repeats, for example the check of the Node before a VM is deleted.
  * - The phases in `isOrphan`.
  * - Texts and times of a status.
- * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`.
+ * - In `rolling-update.ts`, a current set that grows by more than `maxUnavailable`.
  * - The start of a process that is not the leader.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */

@@ -47,7 +47,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // The real time depends on the computer, so a violation of its limit does not count.
+      // The real time depends on the computer, so a violation of the limit for the real time does not count.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

@@ -108,7 +108,7 @@ export class Network {
     this.mend();
   }
 
-  /** Returns how outdated the caches may be on which a write of a caller is based, in milliseconds. */
+  /** Returns the longest delay, in milliseconds, of the caches on which a caller bases a write. */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
@@ -425,7 +425,8 @@ export class Network {
           isLost: () => this.#isUnheard(caller, request),
           onSent: () => received.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
           onDelivered: (bytes, nextSentAt) => {
-            // The server sends all events of the interruption at once, but they happened during the interruption.
+            // After an interruption, the server sends all missed events at once, although they happened at different
+            // times.
             received.receivedUntil(place, nextSentAt === openedAt ? (behindSince ?? nextSentAt) : nextSentAt);
             if (caller === 'manager') this.#unread.received(place, bytes);
             this.#isKilledNow(caller, peer);

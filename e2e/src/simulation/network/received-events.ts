@@ -8,7 +8,7 @@ interface Delay {
   readonly ms: number;
 }
 
-/** Delays that ended earlier have no effect on the writes of a process. */
+/** Only a delay that ended within this time can affect a write of the process. */
 const RECENT_MS = 10_000;
 
 /** Records which events a process has received through its watches, by the path of the watch. */

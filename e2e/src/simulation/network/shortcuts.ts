@@ -20,7 +20,7 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
 const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
- * Returns stored responses for requests whose response and effect are known, without the server.
+ * If the response and the effect of a request are known, returns a stored response and does not call the server.
  * - A reachability probe gets the response of the first probe.
  * - With `renewals`, the renewal of a kubelet's Lease gets the response of the last renewal, if it is recent.
  */

@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Transport } from '@mcm/kube';
 
 /**
- * Delays each request and each response by a constant time, except watches.
+ * Delays each request and each response by a constant time. Watches have no delay.
  * @param clock Returns the clock of the simulation. Requests before the start of the clock have no delay.
  */
 export const slowWire =

@@ -64,11 +64,11 @@ class BudgetFeature implements Feature {
   }
 
   async verifyEnd(): Promise<void> {
-    // The verifier reports each wrong call immediately.
+    // The verifier reports each wrong call immediately, so this method does nothing.
   }
 }
 
-/** Reads the responses of the cloud, as the driver receives them. */
+/** Reports each throttled response to the verifier when the driver receives the response. */
 const observed =
   (transport: Transport): Transport =>
   async (request) => {

@@ -17,7 +17,7 @@ import { NAMESPACE, type World } from '../world/world.ts';
 import type { Feature, FeatureWish, OptIn } from './feature.ts';
 
 const SOAK_MS = 120_000;
-/** If a pod has started within half of the soak time, the verifier ignores it. */
+/** The verifier ignores a pod for this time after its creation. */
 const START_MS = SOAK_MS / 2;
 const REPLICAS = 3;
 const NEVER = '1000h';
@@ -84,7 +84,7 @@ class CanaryFeature implements Feature {
     await this.#insist(wish);
   }
 
-  /** Requests the class again if a machine that failed before pauses or undoes the rollout later. */
+  /** Requests the class repeatedly, because a machine that failed earlier can still pause or undo the rollout. */
   async #insist(wish: FeatureWish): Promise<void> {
     await this.#request(wish);
     const again = (): void => {

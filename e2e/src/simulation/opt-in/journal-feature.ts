@@ -26,7 +26,7 @@ const CLOUD_TOKEN = 'cloud-token-5e71';
 const COPY = 'copy-of-a-secret-8c02';
 const SPEC = 'spec-with-a-secret-31d9';
 
-/** A version of mcm that wants one machine less. */
+/** A version of mcm that decides as if the deployment had one replica less. */
 const fewerMachines: Repeat = (kind, input, now) => {
   if (kind !== 'machinedeployment') return repeatDecision(kind, input, now);
   const { deployment } = input as { readonly deployment: { readonly spec: { readonly replicas?: number } } };

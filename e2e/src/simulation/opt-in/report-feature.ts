@@ -109,7 +109,7 @@ class ReportFeature implements Feature {
     }
     const [machine] = await world.machines();
     if (machine === undefined) return;
-    // If the replacement joined immediately, the numbers might stay the same, so it joins later.
+    // The replacement joins late. If it joined immediately, the numbers might stay the same.
     const kubelet = { joinDelay: 2 * BOUNDS.reported.ms };
     world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
     await world.clock.advance(BOUNDS.reported.ms);
@@ -118,7 +118,8 @@ class ReportFeature implements Feature {
     await world.clock.advance(BOUNDS.reported.ms);
     if (this.#verified === before)
       world.reporter.violate('the ConfigMap machine-disruptions does not change after the deletion of a machine');
-    // When the circuit breaker closes, no event occurs, and the manager then writes the ConfigMap.
+    // No event shows that the circuit breaker closes, so the test waits until the manager has written this to the
+    // ConfigMap.
     const client = world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     const isOpen = async (): Promise<boolean> =>
       Object.values((await ignoreNotFound(client.get(NAME)))?.data ?? {}).some((row) => row.includes('breaker: Open'));
@@ -202,7 +203,7 @@ class ReportFeature implements Feature {
       ),
     );
     const written = row === '' ? { machines: 0, available: 0, allowed: Number.NaN } : numbersOf(row);
-    // In a cache, the machines that the manager created may appear before the deletion of other machines.
+    // The cache of the manager may contain its new machines before it shows the deletion of other machines.
     const ever = this.#machines.size + this.#goneAt.filter((at) => at >= since).length;
     const isRecent = recent.some(
       (state) =>

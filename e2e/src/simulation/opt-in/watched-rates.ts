@@ -8,7 +8,7 @@ const OTHERS_BETWEEN = 7;
 interface Waiting {
   readonly rank: number;
   readonly since: number;
-  /** The number of calls that left after the last call of a lower lane. */
+  /** The number of calls that were sent after the last call of a lower lane. */
   others: number;
 }
 
@@ -21,8 +21,8 @@ export interface RateOptions {
 /**
  * The rate limits of one process, which are verified with the responses of the cloud. All calls of a history belong to
  * one account:
- * - Until the time that a throttled response contains, no call leaves.
- * - A waiting call of a higher lane leaves first. At most every eighth call comes from a lower lane.
+ * - No call is sent before the time that a throttled response contains.
+ * - A waiting call of a higher lane is sent first. At most every eighth call comes from a lower lane.
  * - Some time after the last throttled response, calls do not wait.
  */
 export class WatchedRates extends AccountRates {
@@ -97,7 +97,7 @@ export class WatchedRates extends AccountRates {
   }
 }
 
-/** The rate limits of the process whose call has this lane. */
+/** Maps the lane of a call to the rate limits of the process that makes the call. */
 const callers = new WeakMap<LaneOfCalls, WatchedRates>();
 
 /** Returns the rate limits of the process that makes the current call, or undefined outside of a driver call. */

@@ -1,7 +1,7 @@
 import type { Reporter } from '@mcm/conformance/fleet';
 import type { Clock } from '@mcm/kube';
 
-/** In one minute of virtual time, an object may be written at most this often. */
+/** The controllers may write an object at most this often in one minute of virtual time. */
 const WRITES_A_MINUTE = 200;
 const REQUESTS = 300_000;
 /** At one virtual instant, the clock may be called at most this often. */

@@ -36,7 +36,7 @@ export class Script {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count the number of random actions If the options contain a plan, its actions run instead. */
+  /** @param count the number of random actions. If the options contain a plan, the actions of the plan run instead. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

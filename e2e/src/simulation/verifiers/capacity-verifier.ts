@@ -19,13 +19,13 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 interface Known {
   acceptedUntil: number;
   refusedAt: number | undefined;
-  /** How many calls after the refusal still wait for a response. */
+  /** How many calls were sent after the refusal and still wait for a response. */
   probes: number;
 }
 
 /**
  * Reports wrong requests to the cloud. These rules apply:
- * - A request for a VM contains an offering of its class, which is also recorded on its Machine.
+ * - A request for a VM contains an offering of the class of its Machine, and the Machine records this offering.
  * - The VM that the cloud returns has this offering.
  * - After a refusal, no request contains the offering until the wait is over.
  */

@@ -19,7 +19,10 @@ interface Failed {
 const annotation = ({ metadata }: Node, key: string): string => metadata.annotations?.[key] ?? '';
 const isDegraded = (node: Node): boolean => ['Degraded', 'Unreconcilable'].includes(annotation(node, State));
 
-/** Verifies the circuit breaker of pools: no further node gets a configuration that too many nodes cannot apply. */
+/**
+ * Verifies the circuit breaker of pools: if too many nodes cannot apply a configuration, no further node gets this
+ * configuration.
+ */
 export class HaltVerifier {
   readonly #world: World;
   readonly #rules: HaltRules;
@@ -59,7 +62,7 @@ export class HaltVerifier {
     if (isNew || (isDegraded(node) && node.spec?.unschedulable)) return;
     const old = this.#world.clock.now().getTime() - this.#rules.lagMs();
     const others = [...this.#failed].filter(([, one]) => one.config === config && one.since < old);
-    // A node without a machine belongs to no pool of machines.
+    // A node without a machine belongs to no pool of machines, so such a node does not count.
     const owned = new Set([...this.#machines.values()].map(({ metadata }) => metadata.labels?.[Labels.Node]));
     const names = others
       .flatMap(([uid]) => this.#nodes.get(uid)?.metadata.name ?? [])

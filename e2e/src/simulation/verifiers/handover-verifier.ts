@@ -31,7 +31,7 @@ export class HandoverVerifier {
   #template = '';
   #pools = new Set<string>();
 
-  /** @param lagMs Returns how outdated the caches may be on which a deletion is based. */
+  /** @param lagMs Returns the longest delay of the caches on which mcm bases a deletion. */
   constructor(world: World, lagMs: () => number) {
     [this.#world, this.#lagMs] = [world, lagMs];
   }

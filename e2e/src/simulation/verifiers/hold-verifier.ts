@@ -16,13 +16,13 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 
 /**
- * Reports what a rollout changes although it must wait. These rules apply:
+ * Reports changes by a rollout that must wait. These rules apply:
  * - The size of a set changes only if the user scales the deployment.
  * - A set creates and deletes machines only to reach its size, or to replace failed machines.
  * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
  *   a deletion.
- * - If its node postpones the rollout, a machine is deleted only by the user, in a scale-in, or after the phase
- *   Running.
+ * - If its node postpones the rollout, mcm keeps a Running machine. Exceptions are a scale-in and a deletion by the
+ *   user.
  */
 export class HoldVerifier {
   readonly #world: World;

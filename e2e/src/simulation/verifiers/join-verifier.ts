@@ -11,9 +11,9 @@ const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 export interface JoinRules {
   readonly poolOf: (deployment: string) => string | undefined;
   readonly limitOf: (pool: string) => number | undefined;
-  /** Whether the autoscaler must not remove nodes in use. */
+  /** Whether mcm must protect nodes in use from the autoscaler. */
   readonly protects?: boolean;
-  /** Returns how outdated the objects may be on which a decision is based, in milliseconds. */
+  /** Returns the longest delay, in milliseconds, of the objects on which a controller bases a decision. */
   readonly lagMs?: () => number;
 }
 
@@ -27,7 +27,8 @@ const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.Sel
 
 /**
  * Reads Machines and Nodes, and reports conflicts between the machine controller and the machine-config-controller:
- * - A pool updates a node although its limit is reached, or although the machine is being deleted or changed.
+ * - A pool updates a node although the limit of the pool is reached, or although the machine of the node is being
+ *   deleted or changed.
  * - A controller makes a node schedulable although the other controller requires the cordon.
  * - The autoscaler may remove a node although it is in use.
  */

@@ -3,8 +3,8 @@ import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
 /**
- * Verifies a scale-in by the autoscaler, from the objects in the API server. mcm must not delete a machine that the
- * autoscaler has not selected. mcm must not create a machine unless the replicas were increased.
+ * Verifies a scale-in by the autoscaler, from the objects in the API server. mcm may delete only machines that the
+ * autoscaler has selected, and may create machines only after an increase of the replicas.
  */
 export class ScalerVerifier {
   readonly #world: World;
@@ -35,7 +35,7 @@ export class ScalerVerifier {
     this.#namedAt = this.#world.clock.now().getTime();
   }
 
-  /** Returns true if a decision may be based on objects from before the last selection of the autoscaler. */
+  /** Returns true if mcm may still decide with objects that are older than the last selection of the autoscaler. */
   #isLate(): boolean {
     return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }

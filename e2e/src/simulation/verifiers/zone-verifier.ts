@@ -112,15 +112,18 @@ export class ZoneVerifier {
   }
 
   /**
-   * Returns true if all decisions in the last `lagMs` must know that a zone is on standby, and that no machine ends the
-   * standby.
+   * Returns true if a zone has been on standby without a Running machine for more than `lagMs`, so that every decision
+   * must know this.
    */
   #isOnStandby(zone: string, lagMs: number): boolean {
     const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);
     return this.#standby.has(zone) && this.#runs.get(zone)?.any === false && began + lagMs < this.#now;
   }
 
-  /** Returns true if all decisions in the last `lagMs` must know that a zone is open and has a Running machine. */
+  /**
+   * Returns true if a zone has been open with a Running machine for more than `lagMs`, so that every decision must know
+   * this.
+   */
   #works(zone: string, lagMs: number): boolean {
     const runs = this.#runs.get(zone);
     const isStable = this.#evacuationChanged + lagMs < this.#now;

@@ -94,7 +94,7 @@ export class ConfigControllers {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
-    // At the end of the simulation, a frozen process counts as ended.
+    // A frozen process never ends, so the simulation does not wait for such a process.
     const ends = this.#running.flatMap(({ proc, ended }) => (proc.dead || proc.frozen ? [] : [ended]));
     await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }

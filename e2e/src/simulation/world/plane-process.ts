@@ -47,7 +47,7 @@ export class PlaneProcess {
     return answer;
   };
 
-  /** Crashes the control plane when a controller or kubelet writes next. */
+  /** Crashes the control plane at the next write of a controller or kubelet. */
   async crash(downMs: number): Promise<void> {
     const { plane, disk, clock, reporter } = this.#options;
     if (disk === undefined || !plane.crash || !plane.restart)
@@ -73,7 +73,10 @@ export class PlaneProcess {
     await plane.restart({ dir: disk.plane });
   }
 
-  /** A write is committed in the next turn, so some crashes happen before and some after the commit. */
+  /**
+   * Waits for a random number of turns. The control plane commits a write in the next turn, so a crash can happen
+   * before or after the commit.
+   */
   async #turns(): Promise<void> {
     const { random } = this.#options;
     const turns = Math.floor(random.next() * MOST_TURNS);

@@ -7,7 +7,7 @@ import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/profiles.ts';
 
 export const NAMESPACE = 'default';
-/** The simulation handles all requests, so no connection to the address is made. */
+/** The simulation handles all requests itself, so no process connects to this address. */
 export const ENDPOINT = 'http://cloud.invalid';
 
 export const MOST_WARM = 3;
@@ -44,7 +44,7 @@ export interface WorldOptions {
     processClock: Clock,
     simulation: { readonly clock: Clock; readonly reporter: Reporter },
   ) => AccountRates;
-  /** Whether two processes with each name compete for a Lease. */
+  /** Whether two processes of each controller compete for a Lease. */
   readonly elections?: boolean;
   /** Whether the leader has no fence. */
   readonly unfenced?: boolean;

@@ -160,7 +160,8 @@ export class World extends Fleet {
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
-    // Creations are not counted, because their requests have no object name and a large fleet needs many creations.
+    // The step limit ignores creations, because their requests have no object name and a large fleet needs many
+    // creations.
     this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
@@ -222,11 +223,12 @@ export class World extends Fleet {
     if (!this.#plane.restore) throw new Error('the simulation was started without the option `restorable`');
     this.reporter.note('act', `the user restores the cluster to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
-    // The verifiers know of the restore, even if a controller changes the restored objects before their next lists.
+    // This call reports the restore to the verifiers. A controller can change the restored objects before the verifiers
+    // list them.
     this.admin.history.wentBack(`the cluster was restored to revision ${backup.revision}`);
   }
 
-  /** Handles a request to the API server as its administrator, for `openExtraAddress`. */
+  /** Sends a request to the API server as an administrator. `openExtraAddress` uses this function. */
   readonly fetch = (request: Request): Promise<Response> => this.#plane.fetch(request);
 
   transport(): Transport {
@@ -302,7 +304,7 @@ export class World extends Fleet {
         nextLook = now + LOOK_EVERY_MS;
         return done();
       }
-      // After a recent change, the check runs even if no process is active.
+      // The timer makes sure that the check runs even if no process is active.
       if (!due) {
         due = true;
         this.clock.setTimeout(() => {
