@@ -128,7 +128,7 @@ test('a cluster autoscaler finds the groups, changes sizes, and reads the templa
   expect(await call('NodeGroupNodes', { id: ID })).toEqual({ instances: [] });
   const { nodeBytes } = await call('NodeGroupTemplateNodeInfo', { id: ID });
   if (!Buffer.isBuffer(nodeBytes)) throw new Error('no Node');
-  // An API server decodes the bytes as a Node.
+  // The test sends the bytes to an API server, which must decode them as a Node.
   const sent = await plane.fetch(
     new Request('https://plane/api/v1/nodes', {
       method: 'POST',

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const MINUTE = 60_000;
 const WATCHED_MS = 50 * MINUTE;
-/** Every three minutes, each machine causes one status request and one creation request, each with a login. */
+/** Every three minutes, each machine causes one status request and one creation request. Each request needs a login. */
 const MOST_CALLS = 160;
 
 async function expectReported(two: TwoClasses, { event, says }: Case): Promise<void> {

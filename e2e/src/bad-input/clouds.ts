@@ -49,7 +49,7 @@ const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
 };
 
-/** @param hosts texts that the host names of the cloud contain */
+/** @param hosts If a host name contains one of these texts, the host belongs to the cloud. */
 const originsOf =
   (transport: Transport, hosts: readonly string[]) =>
   (origin: string): Transport | Error => {
@@ -97,7 +97,7 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
   };
 };
 
-/** Wraps EC2 and STS: expired keys, and a controller whose clock is ahead, cause an error. */
+/** Wraps EC2 and STS: a request with an expired key, or from a controller whose clock is ahead, gets an error. */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -148,7 +148,7 @@ const withGoogle =
     return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
-/** Returns a host with a metadata service in front of a cloud. */
+/** Returns a function that maps an origin to the cloud, to the metadata service of the host, or to a network error. */
 const hostsOf = (cloud: Transport) => {
   const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
@@ -159,7 +159,7 @@ const readerOf = (files: Readonly<Record<string, string>>) => ({
   readFile: async (path: string): Promise<string | undefined> => files[path],
 });
 
-/** The generation of a key takes long, so all service accounts have the same key. */
+/** Generating a key takes long, so all service accounts share one key. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();

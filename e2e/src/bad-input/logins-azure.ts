@@ -27,7 +27,7 @@ const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: the response with
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
-/** For each type of credentials, the login errors of an application. */
+/** Cases in which Azure refuses the login of an application, for each type of credentials. */
 const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | 'files'>, event: RegExp])[] = [
   [
     'a secret that has expired',

@@ -104,7 +104,8 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // Some keys of a Secret contain documents that the driver reads later, even without a request to the cloud.
+    // Some keys contain documents, such as JSON. The driver parses a document only during a call, but before the first
+    // request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

@@ -42,8 +42,8 @@ const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string,
   };
 
 /**
- * Returns all lines of a Secret that must not appear in outputs, plain and as base64. In a key file, only the key is
- * secret.
+ * Returns all lines of a Secret that must not appear in outputs, plain and as base64. In `serviceAccountJSON`, only the
+ * private key is secret.
  */
 const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(data)

@@ -3,7 +3,7 @@ import { realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 
-/** The cost of a reconcile of one deployment in a fleet with many deployments. */
+/** What it costs to reconcile one deployment in a fleet with many deployments. */
 export interface DeploymentCost {
   readonly deployments: number;
   readonly cpuMsEach: number;

@@ -51,7 +51,7 @@ class Relay {
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // A random delay before the signal varies the age of the last renewal.
+    // A random delay varies the time between the last renewal of the Lease and the signal.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);

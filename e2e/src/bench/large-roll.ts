@@ -100,7 +100,7 @@ class LargeRoll {
       this.#stack.makeDeployment(deploymentName(index), this.#each, CLASSES[0]),
     );
     await this.#complete();
-    // The machines without a deployment are older, but one of them may still wait for its Node.
+    // The benchmark created the machines without a deployment first, but one of them may still wait for its Node.
     const isRunning = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running';
     for (;;) {
       const { items } = await client.resource<Machine>(machines, NAMESPACE).list();

@@ -72,7 +72,7 @@ function asked(count: number): SimulationInput {
   };
 }
 
-/** Measures how long `mcm plan` computes after its reads. */
+/** Measures the CPU time of `mcm plan` after the command has read all objects. */
 export function* planFigures(): Generator<Figure> {
   const input = asked(MACHINES);
   const before = process.cpuUsage();

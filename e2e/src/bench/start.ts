@@ -84,7 +84,7 @@ async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
 
 const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
 
-/** Returns the flags with which a program becomes ready if the control plane is empty. */
+/** Returns the flags with which each program becomes ready on an empty control plane. */
 function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
   const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
   const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];
@@ -117,7 +117,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
   try {
     const called = { file: join(ROOT, 'mcm'), cwd: folder };
-    // In a clone, the first command creates the bundles, so it is not measured.
+    // In a clone, the first command creates the bundles, so the benchmark does not measure this command.
     await whole(tells, { ...called, args: ['version'] });
     for (const one of daily) {
       const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);

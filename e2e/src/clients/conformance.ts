@@ -6,7 +6,7 @@ import type { Program } from './suite.ts';
 export interface Selection {
   readonly excluded: Readonly<Record<string, readonly string[]>>;
   readonly scheduler: readonly string[];
-  /** The specs whose pods must run, so they need simulated kubelets. */
+  /** The specs that need simulated kubelets, because their pods must run. */
   readonly kubelets: readonly string[];
 }
 

@@ -53,7 +53,8 @@ function configuration(kubeconfig: string, folder: string): string {
     kubernetes_sd_configs: [{ role: 'endpointslice', api_server: clusters[0].cluster.server, tls_config: files }],
     relabel_configs: [
       { source_labels: found, action: 'keep', regex: 'default;kubernetes;https' },
-      // The address in the EndpointSlice is not reachable, because its network does not exist here.
+      // The address in the EndpointSlice belongs to a network that does not exist here, so Prometheus gets the real
+      // address.
       { target_label: '__address__', replacement: address },
     ],
   };

@@ -60,7 +60,7 @@ async function createNodes(plane: ControlPlane, names: readonly string[]): Promi
     const resources = { cpu: '4', memory: '8Gi', pods: '110' };
     const status = { capacity: resources, allocatable: resources, conditions: [{ type: 'Ready', status: 'True' }] };
     await client.resource(nodes).patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
-    // Admission adds a taint to each new Node.
+    // Admission adds a taint to each new Node, and this patch removes the taint.
     await client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
   }
 }

@@ -150,7 +150,7 @@ describe.runIf(hasHelm)('the chart', () => {
     ['monitoring.dashboards', ofKinds(/^ConfigMap$/)],
   ];
 
-  // Separate pods are the mode with the most objects.
+  // With separate pods, the chart has the most objects.
   const SEPARATE = [...EVERYTHING, 'separateController.enabled=true'];
 
   test.each(OWNED)('%s.enabled=false removes all objects of the switch', LIMIT, (name, isOwned) => {
@@ -161,7 +161,7 @@ describe.runIf(hasHelm)('the chart', () => {
   test('each switch of the chart has objects', () => {
     const all = rendered(...SEPARATE);
     for (const [name, isOwned] of OWNED) expect(all.filter(isOwned), name).not.toEqual([]);
-    // Each section of the values with a switch is in the list, or has its own test.
+    // Each section of the values that has a switch is in `OWNED`, or has its own test.
     const values = execFileSync('helm', ['show', 'values', CHART], { encoding: 'utf8' });
     const switches = values.match(/^\w+(?=:\n(?: .*\n)*? {2}enabled: )/gm) ?? [];
     const listed = [...OWNED.map(([name]) => name.split('.')[0]), 'separateController', 'fleet'];

@@ -243,7 +243,10 @@ test('no request of the machine-config-controller is refused, and each of its pe
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /** Updates the machine of a pool, and then replaces the machine with another strategy. */
+  /**
+   * Creates a pool with a machine, changes the update strategy of the pool to `Replace`, and then adds and removes an
+   * invalid config.
+   */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

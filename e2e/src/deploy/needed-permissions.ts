@@ -26,8 +26,8 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch'
 const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /**
- * Returns the permissions that allow a request, as in {@link allowedBy}: for the namespace of the request, and for all
- * namespaces.
+ * Returns the permissions that allow a request, in the format of {@link allowedBy}. One permission is for the namespace
+ * of the request, and one is for all namespaces.
  */
 export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

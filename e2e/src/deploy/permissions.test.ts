@@ -182,8 +182,8 @@ test('the manager may elect a leader, store webhook certificates, and check acce
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // The manager issues a certificate with a wrong name again, as after an expiry, and writes the new certificate to
-    // the Secret.
+    // The certificate in the Secret now has a wrong name. The manager issues a new certificate, as after an expiry, and
+    // writes the certificate to the Secret.
     const keptAgain = keep('two.default.svc');
     await world.until(() => Promise.resolve(pairs > 1));
     await clock.advance(MINUTE);
@@ -234,6 +234,6 @@ test('no request was refused or outside of the roles of its container, and all p
   expect([...beyond]).toEqual([]);
   const unused = [...allowed.manager].filter((each) => !used.manager.has(each) && JUSTIFIED[each] === undefined);
   expect(unused).toEqual([]);
-  // A justification is outdated if its permission is used or does not exist.
+  // A justification is outdated if the manager uses the permission, or if no role contains the permission.
   expect(Object.keys(JUSTIFIED).filter((each) => used.manager.has(each) || !allowed.manager.has(each))).toEqual([]);
 });

@@ -73,7 +73,7 @@ const FOREIGN = new Set([
   'enable-workload-identity',
   'identity-name',
 ]);
-/** A flag does not follow a letter or a dash. */
+/** Matches a flag that does not follow a word character or a dash. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;
 
 const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
@@ -88,11 +88,11 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** Whether a key belongs to a hook. */
+/** Returns true if a key is the annotation of a hook. */
 const isHook = (key: string): boolean =>
   HOOK_STAGES.some((stage) => key.startsWith(`${stage}.${Annotations.HookSuffix}/`));
 
-/** Whether the code contains a name: as a key of an object, as a text, or as an option of a command. */
+/** Returns true if the code contains a name: as a key of an object, as a text, or as an option of a command. */
 const isInSources = (name: string): boolean =>
   [`'${name}'`, `--${name}`, `'${name} `, ` ${name}: `].some((form) => sources.includes(form));
 

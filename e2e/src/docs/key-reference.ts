@@ -46,7 +46,10 @@ const keysOf = (file: string): readonly KeyEntry[] => keysIn(readFileSync(join(R
 /** Returns all keys of labels and annotations that the code reads or writes. */
 export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flat().flatMap(keysOf);
 
-/** Matches the use of a key that is not in a group: a single constant, or a text such as `labels?.['key']`. */
+/**
+ * Matches the use of a key that belongs to no group of constants: a single constant, or a text such as
+ * `labels?.['key']`.
+ */
 const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
 /** Matches the keys of Kubernetes, OpenShift and kubectl. */
 const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;

@@ -25,7 +25,7 @@ import {
 } from '@mcm/machine-config';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** Adds links to the runbooks, how-tos and permissions of providers that a text mentions. */
+/** Turns the names of runbooks, how-tos and providers in a text into links. */
 const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')

@@ -94,8 +94,8 @@ test('aws: an instance that this process has terminated is not adopted, although
   let terminated = false;
   let shown = '';
   /**
-   * Simulates a delay of EC2: after a termination, a search by name returns the response of the search before the
-   * termination.
+   * Simulates a delay of EC2: after a termination, a search by name still returns the response of the last earlier
+   * search.
    */
   const stale: Transport = async (request) => {
     const body = String(request.body);

@@ -169,7 +169,7 @@ interface Parts<Cloud> {
   readonly driver: DriverDefinition<unknown, unknown>;
 }
 
-/** Creates a Node that is Ready when a VM is powered on. */
+/** When a VM is powered on, creates a Node that is Ready. */
 export function nodesOf(client: KubeClient): Power {
   const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
   return {

@@ -14,7 +14,7 @@ afterAll(() => back());
 
 const GROUP = '/subscriptions/sub/resourceGroups/rg/providers';
 const idOf = (kind: string, name: string): string => `${GROUP}/${kind}/${name}`;
-/** Sends a request to the cloud as a user with another tool would. */
+/** Sends a request to the cloud, like a user who uses another tool. */
 const byHand = (transport: Transport, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   transport({ method, path, headers: { authorization: 'Bearer by-hand', ...headers } });
 
@@ -97,7 +97,7 @@ test('GCP: disks are deleted with the instance, also after a manual deletion [in
   await expect(stage.delete()).rejects.toMatchObject({ code: 'NotFound' });
   expect(left()).toEqual([]);
 
-  // The creation of the instance failed, but the instance and its disk exist in the cloud.
+  // The cloud reports that the creation failed, but keeps the instance and its disk.
   cloud.faults.order({ on: '^POST instances$', failOperation: { code: 'INTERNAL_ERROR', leave: true } });
   await expect(stage.create({ name: 'm-2' })).rejects.toMatchObject({ code: 'Internal' });
   expect(left()).toEqual(['disk m-2', 'instance m-2']);

@@ -9,7 +9,7 @@ import { refused, Stage } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
 /**
- * Tests for bugs in the original's drivers: VMs that are never deleted, deleted VMs of other clusters, or blocked
+ * Tests for bugs in the original's drivers. These bugs leave VMs behind, delete VMs of other clusters, or block
  * machines.
  */
 

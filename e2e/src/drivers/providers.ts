@@ -17,8 +17,8 @@ import type { FleetCloud, FleetProvider } from './fleet.ts';
 await loadSdk();
 
 /**
- * @param change the changes of the provider spec With `ipv6PrefixCount: 1` and a disabled source check, a machine needs
- * the most calls.
+ * @param change the changes of the provider spec. With `ipv6PrefixCount: 1` and a disabled source check, a machine
+ *   needs more calls than with any other change.
  */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
   cloud: (options) => new Ec2Endpoint({ ...options, shutdownMs: 30_000, visibleAfterMs: 0, bootMs: 5_000 }),

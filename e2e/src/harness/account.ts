@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 
 const ACCOUNT = 'machine-controller-manager';
 
-/** @returns the kubeconfig of an administrator, but with a token of the ServiceAccount as the credentials */
+/** @returns a copy of the administrator's kubeconfig with a token of the ServiceAccount */
 export async function installedAccount(client: KubeClient, namespace: string, administrator: string): Promise<string> {
   const objects = installSections({ ...DEFAULT_INSTALL, namespace })
     .filter(({ name }) => ['rbac', 'target-rbac', 'webhooks'].includes(name))

@@ -9,8 +9,8 @@ import { sharedCluster } from './shared-cluster.ts';
 /**
  * The API server for tests that run programs:
  * - By default, it is the embedded control plane.
- * - With `KUBEBUILDER_ASSETS`, it is a kube-apiserver from this folder.
- * - With `MCM_E2E_KUBECONFIG`, it is a running API server without other clients.
+ * - If `KUBEBUILDER_ASSETS` is set, it is a kube-apiserver from this folder.
+ * - If `MCM_E2E_KUBECONFIG` is set, it is a running API server that has no other clients.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
@@ -130,7 +130,7 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // If the Request were garbage-collected, its signal would no longer fire, so the connection refers to the
+      // The signal of a garbage-collected Request never fires. The listener of the connection therefore refers to the
       // Request.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();

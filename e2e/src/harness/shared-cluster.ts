@@ -23,7 +23,7 @@ interface Answer {
 /** Matches the objects that the cluster creates again after a deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
-/** Matches the kinds that have a finalizer of the API server. */
+/** Matches objects with a finalizer of the API server, which first deletes the content of the object. */
 const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const LOOK_EVERY_MS = 200;

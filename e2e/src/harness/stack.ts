@@ -148,7 +148,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // As in the measurement of the original, the kubelets have credentials already.
+  // The simulated kubelets get this kubeconfig, because in the measurement of the original they also had credentials.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',

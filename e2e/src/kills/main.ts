@@ -67,7 +67,7 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
   throw new Error('no process acquired the Lease');
 }
 
-/** Kills managers until the rollout is complete, or until there were `most` kills. */
+/** Kills managers until the rollout is complete, or until `most` managers are killed. */
 async function killDuring(stack: Stack, most: number, random: Random): Promise<readonly number[]> {
   const instants: number[] = [];
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);

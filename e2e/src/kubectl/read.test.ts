@@ -73,7 +73,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.run('api-resources --api-group=machine.sapcloud.io -o name')).toBe(
       ['classes', 'deployments', 's', 'sets'].map((end) => `machine${end}.machine.sapcloud.io`).join('\n'),
     );
-    // The version of a selected real API server is not known to the test.
+    // If the user selects a real API server, the test does not know its version.
     if (cluster.plane.kind === 'embedded') expect(await cluster.run('version -o json')).toContain('"v1.36.3"');
     expect(await cluster.run('get --raw /readyz')).toBe('ok');
   });

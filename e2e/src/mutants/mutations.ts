@@ -40,7 +40,7 @@ export function mutationsOf(source: string): readonly Mutation[] {
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) visit(each);
     if (!isNode(value) || value.type.startsWith('TS') || value.type === 'ImportDeclaration') {
-      // The operand of a cast or assertion contains code too.
+      // A cast or a type assertion has an operand, which can contain code.
       if (isNode(value) && isNode(value.expression)) visit(value.expression);
       return;
     }

@@ -119,7 +119,7 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // Each decision counts only once, when its first step is observed.
+    // The observer counts each decision only once, at its first step.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

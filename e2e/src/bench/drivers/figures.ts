@@ -107,7 +107,7 @@ const OTHERS = [
 
 /**
  * Counts the list calls of an idle fleet between two searches for orphans.
- * @param elsewhere The number of machines on the other clouds.
+ * @param elsewhere The number of machines on each cloud except AWS.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];

@@ -83,7 +83,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // Late writes, such as events and the last status, belong to the task too.
+  // The controllers write events and the last status a little later. These writes are part of the measured task.
   await sleep(realClock, 3_000);
   return {
     work,

@@ -18,14 +18,14 @@ const ORIGINAL_MB = 577;
 const QUIET_LIMIT_MS = 600_000;
 const HEARTBEAT_PERIOD_S = 300;
 /**
- * The CPU time that the original needs at least: 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
+ * The original needs at least this CPU time: 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
  * alone took 0.76 to 1.01 ms of CPU for each heartbeat.
  * - On the same computer, an informer of this project took 0.35 to 0.58 ms for each heartbeat. A whole controller took
  *   0.70 to 0.89 ms of CPU for each heartbeat.
  * - A Node.js program that only parses the watch took 0.28 to 0.39 ms for each heartbeat. Each heartbeat wakes the
  *   process, so a goal of 1 % is impossible.
- * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
- *   changes the version.
+ * - A watch of only the metadata would not be enough, because controllers read zones, taints, conditions and capacity.
+ *   Such a watch would also send an event for each heartbeat, because each heartbeat changes the resource version.
  */
 const ORIGINAL_HEARTBEATS_PERCENT = 2.7;
 const STARTED_AT = '2026-01-01T00:00:00Z';
@@ -267,7 +267,7 @@ export class IdleFleet {
     while (!signal.aborted) {
       const due = ((performance.now() - start) / 1000) * this.#heartbeatsPerSecond;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
-      // If the server is slow, fewer heartbeats are sent, but the load still ends on time.
+      // A slow server receives fewer heartbeats. The loop still ends when the signal aborts.
       for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
         await this.#stack.client

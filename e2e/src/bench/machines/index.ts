@@ -19,7 +19,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');
-    // The finalizer and the first event of the class are written once for the whole fleet.
+    // The controllers write the finalizer and the first event of the class only once for the whole fleet.
     const name = dies
       ? 'write requests of both controllers during the deletion of a machine'
       : 'write requests of both controllers during the creation of a machine';

@@ -50,7 +50,10 @@ export class PodLoad {
     for (const { outcome, message } of results) if (outcome === 'Accepted') this.#results.add(message);
   }
 
-  /** Returns true if all pods are running, and every machine except one has a pod. */
+  /**
+   * Returns true if all pods are running, and the pool has one machine for each pod. Without pods, the pool keeps one
+   * machine.
+   */
   async isSettled(count: number): Promise<boolean> {
     await this.#collectResults();
     const all = (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;

@@ -4,7 +4,7 @@ type Schema = readonly [3, string, string, unknown, readonly string[], readonly 
 type ListSchema = readonly [1, string, string, unknown, Member];
 type NamedSchema = readonly [0, string, string, unknown, number];
 type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
-/** A type, which may have traits. */
+/** A type with or without traits. */
 type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
 export interface Node {
@@ -15,7 +15,8 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// A second version of the SDKs must not be loaded, so they come from the package of the driver.
+// The model must use the same version of the SDKs as the driver, so Node.js resolves the SDKs from the driver's
+// package.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');

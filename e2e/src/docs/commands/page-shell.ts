@@ -17,7 +17,7 @@ function workspaceScripts(): readonly (readonly [name: string, source: string])[
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Resolves with the bundles of the programs that `pnpm` scripts start, by name. */
+/** Resolves with the bundle of each program that a `pnpm` script starts, by the name of the program. */
 export async function bundledPrograms(): Promise<Readonly<Record<string, string>>> {
   const scripts = workspaceScripts().map(([name]) => name);
   const shipped = BINARIES.filter(({ name }) => scripts.includes(name));
@@ -43,7 +43,7 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // `mcm plan` exits with 1 if a plan has steps.
+  // `mcm plan` exits with 1 if a plan has steps, so the wrapper treats 1 as a success.
   const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
   write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;

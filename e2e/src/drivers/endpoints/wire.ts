@@ -5,7 +5,7 @@ export interface Sent extends TransportRequest {
   readonly at: number;
 }
 
-/** Returns a response instead of the response of the cloud. */
+/** Returns a response that replaces the response of the cloud. If the script returns undefined, the cloud responds. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
 export class Wire {

@@ -10,8 +10,8 @@ import { requestsFor } from './recorded-requests.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. Exceptions are
- * fields that are pointers in the original: their empty values are sent or refused.
+ * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. Fields that are
+ * pointers in the original are exceptions: the driver sends or refuses their empty values.
  */
 
 let back: () => void;

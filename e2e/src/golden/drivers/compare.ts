@@ -44,7 +44,7 @@ export function ruledTextDiffers(result: ExpectedResult, said: string): string |
   return cloudWordsDiffer(result, said);
 }
 
-/** Matches the first words of Go's JSON decoder. The error texts of mcm's parser have other words. */
+/** Matches the start of an error text of Go's JSON decoder. The parser of mcm writes other error texts. */
 const DECODER = /json: |unexpected end of JSON input|invalid character /;
 const FIELD = /Go struct field \w+\.(\S+) of type /;
 
@@ -69,8 +69,8 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 }
 
 /**
- * Returns the difference between the responses of a successful call. The original returns data of the VM together with
- * an error. In mcm, `initialize` returns the data of the VM.
+ * Returns the difference between the responses of a successful call. Failed calls are not compared: the original
+ * returns data of the VM with the error, but in mcm `initialize` returns this data.
  */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,

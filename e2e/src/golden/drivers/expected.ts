@@ -6,7 +6,7 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
 export type ExpectedResult = RecordedResult & {
   readonly textMatches?: RegExp;
-  /** Whether the recordings do not contain the response. */
+  /** If true, no recording contains the response, so the response is not compared. */
   readonly unknownResponse?: boolean | undefined;
   readonly codes?: readonly (string | null)[];
 };

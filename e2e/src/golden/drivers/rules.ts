@@ -96,7 +96,8 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * Returns the rule for a token service that is not available: the error allows a retry, and no request follows.
+ * Returns the rule for a token service that is not available. The driver fails with a code that allows a retry, and
+ * sends no further request.
  * @param isLogin Whether a request asks for a token.
  * @param isDown Whether the first response to a token request shows that the service is not available.
  */
@@ -115,7 +116,7 @@ export const tokenHostIsDown = (
     return {
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
-      // In the recording, the next token request succeeded, so the metrics contain other services.
+      // In the recording, the next token request succeeded, so the metrics of the original contain more services.
       metrics: isRefused ? failed.metrics : undefined,
       extent: isRefused ? failed.extent : 'may continue',
     };
@@ -148,7 +149,7 @@ export const noVolume = (row: string): Rule => ({
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** Returns true if the API server stores other values than the provider spec that the original decoded. */
+/** Returns true if the provider spec in the API server has other values than the original decoded. */
 const isKeptOtherwise = ({ providerSpecRaw: raw = '' }: RecordedCase, { result }: Expected): boolean =>
   mergesKeys(raw) ||
   otherNumbers(raw).some((number) => result.errorText?.includes(`cannot unmarshal number ${number} into`) === true);

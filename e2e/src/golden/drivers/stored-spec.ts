@@ -3,7 +3,7 @@ const TOKEN = /"(?:\\.|[^"\\])*"|-?\d[^\s,\]}]*|true|false|null|[{}[\]:,]/g;
 const isNumber = (token: string): boolean => /^-?\d/.test(token);
 const typeOf = (token = ''): string => (isNumber(token) ? 'number' : token.startsWith('"') ? 'string' : token);
 
-/** The types whose last value replaces an earlier one in Go. Go merges objects, and ignores `null`. */
+/** If an object repeats a key, Go uses the last value of these types. Go merges objects, and ignores `null`. */
 const REPLACED = new Set(['number', 'string', 'true', 'false']);
 
 /** Returns the numbers that the API server stores in another form, such as 1e2 as 100. */
@@ -14,8 +14,8 @@ const isSameType = (one: string, other: string): boolean =>
   one === other || [one, other].every((type) => type === 'true' || type === 'false');
 
 /**
- * Returns true if an object repeats a key with values for which Go does not use the last value. The API server stores the
- * last value.
+ * Returns true if an object repeats a key, and Go does not use the last value. The API server always stores the last
+ * value.
  */
 export function mergesKeys(raw: string): boolean {
   const tokens = raw.match(TOKEN) ?? [];

@@ -41,7 +41,7 @@ export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   return { played, failures, rows, verified, counts: sumOf(counted) };
 }
 
-/** Changes of a recording that no rule excuses, and that the comparison did not detect. */
+/** The changes of a recording that the comparison did not detect, although no rule excuses them. */
 export const missed = ({ verified }: Played): readonly string[] =>
   verified
     .filter(({ outcome }) => outcome === 'missed')

@@ -63,7 +63,7 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
 /**
  * Returns the difference between the result of mcm and the recording that no correction allows, or undefined.
  * @param names the corrections that are applied
- * @param excuse called with the name of each parser whose words differ
+ * @param excuse called with the name of each parser whose error texts differ from the original
  */
 export function compare(
   recorded: RecordedCase,

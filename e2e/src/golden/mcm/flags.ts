@@ -30,7 +30,7 @@ const normal = (type: string, text: string): unknown => (type === 'duration' ? p
 
 const FLAGS = 'flags';
 
-/** The flags of the original: mcm accepts each flag with its default. */
+/** The flags of the original. mcm must accept each flag, and have the same default. */
 export const mcmFlags: GoldenSet = {
   name: 'mcm/flags',
   run: (dir) =>

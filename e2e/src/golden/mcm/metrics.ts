@@ -144,7 +144,7 @@ const entry = z.object({ type: z.string(), labels: z.array(z.string()) });
 
 const METRICS = 'metrics';
 
-/** The metrics of the original: mcm has each metric with its type and labels. */
+/** The metrics of the original. mcm must have each metric, with the same type and labels. */
 export const mcmMetrics: GoldenSet = {
   name: 'mcm/metrics',
   async *run(dir) {

@@ -19,7 +19,7 @@ export type Action =
       readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
-  /** With `now`, the deletion has no grace period, like a deletion by a kubelet after the end of a pod. */
+  /** With `now`, the deletion has no grace period, as when a kubelet deletes a pod that has ended. */
   | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
@@ -29,7 +29,7 @@ export interface Step {
 
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
-/** Matches the fields in objects of users that controllers write. */
+/** In objects of users, matches the keys that controllers write. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
 const BY_USERS: Readonly<Record<string, RegExp>> = {
@@ -69,7 +69,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * Returns the reason why a recording cannot be replayed from a state: a kind is unknown, or a section lacks its action.
+ * Returns the reason why a recording cannot be replayed from a state. Either a kind is unknown, or a section contains
+ * no action of a user, an agent or a kubelet.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -203,7 +204,7 @@ function isUsers(object: Recorded, key: string, value: string, all: Entries, { o
   return BY_USERS[kind]?.test(key) ?? false;
 }
 
-/** Returns true if users select the nodes for in-place updates, as with the orchestration `Manual`. */
+/** Returns true if users select the nodes for in-place updates (orchestration `Manual`). */
 const isSelectedByHand = (objects: State['objects']): boolean =>
   [...objects.values()].some(({ kind, spec }) => {
     const strategy = kind === 'MachineDeployment' && isFields(spec) ? spec.strategy : undefined;

@@ -66,7 +66,7 @@ export class MachineMapping {
     return JSON.parse(text) as T;
   }
 
-  /** Waits until a node is selected, so its agent can act. */
+  /** Waits until a node is selected, because the agent of the node acts only then. */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {
       const own = this.#loaded.has(recorded) ? recorded : this.#parts.get(recorded);

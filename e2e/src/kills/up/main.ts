@@ -162,7 +162,7 @@ async function play(): Promise<number> {
     acts += 1;
     await act(run, acts, Math.min(KILLS_AN_ACT, kills - total(run.killed)));
   }
-  // The record of pods must be complete before the last VMs are verified.
+  // Waits until the record of pods is complete, because the last VMs are verified with this record.
   await sleep(realClock, LAG_MS + 2 * LOOK_MS);
   end.abort(new Error('over'));
   await watching;

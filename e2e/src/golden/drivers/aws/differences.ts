@@ -42,8 +42,7 @@ const THEIRS = 3;
 const OURS = 10;
 
 /**
- * Returns true if only this driver succeeds: while the cloud throttles requests, it makes more attempts than the
- * original.
+ * Returns true if the cloud throttles more attempts than the original makes, but fewer attempts than this driver makes.
  */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
@@ -74,7 +73,7 @@ const noAnswer: Rule = {
     // failure.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
-    // If the search by tags fails, no search by ID follows.
+    // If the search by tags fails, the driver sends no search by ID.
     const isSearch = odd.action === 'DescribeInstances' && requests.at(-1)?.params['InstanceId.1'] === undefined;
     const code = situation.step.method === 'InitializeMachine' && !isSearch ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
@@ -84,7 +83,7 @@ const noAnswer: Rule = {
   },
 };
 
-/** Returns a pattern for the services that count as failed in the metrics if a request fails. */
+/** Returns a pattern for the services that the metrics count as failed after a failed request. */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
   if (action === 'TerminateInstances') return /^instance_terminate$/;
@@ -94,7 +93,7 @@ function servicesOf(action: string, isSearch: boolean): RegExp {
 const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => !which.test(name)));
 
-/** Adds failures to the metrics of each service with successes. */
+/** For each service with successes in the metrics, adds failures. */
 const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && { ...servicesFailed(metrics, /./), ...metrics };
 
@@ -109,7 +108,10 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
   return Object.fromEntries(entries);
 }
 
-/** A repeated request could assign more IPv6 prefixes. */
+/**
+ * This driver does not repeat the request after a lost response, because a second request could assign more IPv6
+ * prefixes.
+ */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost response',
   expect: (expected, situation) => {

@@ -2,8 +2,8 @@ import { type Expected, failsWith, type Rule, type Situation, succeeds } from '.
 import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
 
 /**
- * The missing IPv6 prefixes of an interface. In the original, the device index of an interface is its position in the
- * provider spec.
+ * This file computes which IPv6 prefixes an interface lacks. In the original, the device index of an interface is its
+ * position in the provider spec.
  */
 
 interface Gap {

@@ -51,7 +51,10 @@ const textWith = (result: Expected['result'], change: (pattern: string) => strin
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
 };
 
-/** Matches the errors of resources that were not deleted: address, status and code. */
+/**
+ * Matches the errors about resources that the cloud did not delete. Each error contains an address, a status and a
+ * code.
+ */
 const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
 
 const leftOvers: Rule = {
@@ -309,7 +312,7 @@ const headerBesidePage: Rule = {
     });
     const osDisk = { ...put, path: `${put.path.replace('virtualMachines', 'disks')}-os-disk`, query: DISK_VERSION };
     const deletions = [deletion(put), { ...deletion(nic), unordered: true }, { ...deletion(osDisk), unordered: true }];
-    // The error of the creation is followed by the errors of deletions, one per line.
+    // The text contains the error of the creation, and then one line for each failed deletion.
     const isClean = deletions.every((each) => (firstReply(situation.recorded.cloud, each)?.status ?? 404) < 300);
     const textMatches = new RegExp(
       `^Failed to create VirtualMachine: .*: PUT \\S+: 409 ${code}${isClean ? '' : '\\n[\\s\\S]+'}$`,
@@ -370,7 +373,7 @@ const INVALID_SPEC = 'error in validation of AzureProviderSpec: [';
 const ANOTHER_PRIORITY =
   'providerSpec\\.properties\\.priority: Unsupported value: "(?:[^"\\\\]|\\\\.)*": supported values: "Regular", "Spot"';
 
-/** Returns the expected text for a class with an unknown priority: the problems in the recording, and one more. */
+/** Returns the expected text for a class with an unknown priority: the problems in the recording, and the priority. */
 function textWithPriority(text: string): RegExp {
   const problems = text.slice(INVALID_SPEC.length, -1).split(/ (?=providerSpec\.)/);
   const ways = [...problems, ''].map((_, at) => problems.map(escaped).toSpliced(at, 0, ANOTHER_PRIORITY).join(' '));

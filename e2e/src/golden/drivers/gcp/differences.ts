@@ -129,7 +129,7 @@ function sameMarks(a: readonly string[], b: readonly string[]): boolean {
   return marks(a) === marks(b);
 }
 
-/** For each method, the services that its call counts in the metrics before it reads the credentials. */
+/** For each method, the service that the driver counts in the metrics before the driver reads the credentials. */
 const SERVICES: Readonly<Record<string, string>> = {
   CreateMachine: 'instance_create',
   DeleteMachine: 'instance_delete',

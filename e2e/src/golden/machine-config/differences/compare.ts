@@ -3,7 +3,7 @@ import { comparableTexts } from './texts.ts';
 
 /**
  * Returns the difference between two results as one line.
- * @param excuse called with the name of each parser whose words differ
+ * @param excuse called with the name of each parser whose error texts differ from the original
  */
 export function differenceOf(
   expected: unknown,

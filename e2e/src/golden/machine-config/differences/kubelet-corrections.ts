@@ -54,14 +54,14 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected: { ...(expected as Fields), steps: wanted }, actual: { ...actual, steps: ourSteps } };
 };
 
-/** Returns the last version of a MachineConfig in the steps of the original, with the same name and owner. */
+/** Returns the last version of a MachineConfig that the original wrote with the same name and owner. */
 const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
   steps
     .flatMap(({ machineConfigs }) => listOf(machineConfigs))
     .filter((one) => one.name === config.name && ownerOf(one) === ownerOf(config))
     .slice(-1);
 
-/** Returns the objects of a step in mcm under the names of the original. */
+/** Returns the objects of a step of mcm, renamed to the names of the original. */
 function withTheirNames(
   step: Fields,
   theirs: Fields,

@@ -5,7 +5,7 @@ import type { Correction } from './correction.ts';
 type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/** In the texts of the original, most degraded nodes occur twice and some never. */
+/** The texts of the original name most degraded nodes twice, and omit some of them. */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
   const nodes = [input.nodes ?? []].flat().map((node) => fieldsOf(fieldsOf(node).metadata));
@@ -73,7 +73,7 @@ const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** If a node booted into a pool, mcm may update it even if the selector of the pool has no labels. */
+/** If a pool has no node selector, mcm can still update a node that booted into the pool. */
 const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-sync' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
   const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);

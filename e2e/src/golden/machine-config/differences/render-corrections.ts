@@ -146,7 +146,7 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // After its first refused config, the original no longer updates its pools.
+  // After the original has refused a config, the original no longer updates the pools.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -210,10 +210,10 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
-/** Matches the condition in the original of a pool with a refused config. */
+/** For a pool with a refused config, matches the condition of the original. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
-/** For mcm, another order of keys is not a change, so nothing is written. */
+/** If only the order of keys differs, mcm writes nothing. */
 const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
@@ -250,7 +250,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** In templates, as in files without content, mcm does not set `overwrite`. */
+/** Also in the results of templates, mcm does not set `overwrite` for a file without content. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 

@@ -69,7 +69,7 @@ const messagesOfV2 = (report: string): readonly string[] =>
 const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
 const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
 
-/** If the JSON of a config has wrong types, the only entry is the error of the decoder. */
+/** If the JSON of a config has a wrong type, the report has only one entry: the error of the decoder. */
 const isUndecoded = (text: string): boolean =>
   REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
 const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
@@ -121,7 +121,7 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
 export interface ComparableTexts {
   readonly theirs: string;
   readonly ours: string;
-  /** The parser whose words are not compared, although the words differ. */
+  /** The name of a parser whose error texts differ from the original, and are therefore not compared. */
   readonly parser?: string;
 }
 

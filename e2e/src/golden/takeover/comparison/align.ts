@@ -74,7 +74,7 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    // Returns true if a value returns after a short change.
+    // True if the field changes back to the last recorded value.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have))

@@ -95,7 +95,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
   return problems;
 }
 
-/** Returns the problems of a machine that mcm kept but whose VM or node is another one. */
+/** Returns the problems of a machine that mcm kept, but whose VM or node has changed. */
 function changedUnder(
   recorded: Recorded,
   objects: readonly KubeObject[],

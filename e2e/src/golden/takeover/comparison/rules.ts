@@ -47,7 +47,7 @@ const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
-/** Matches the texts about operations because of which a machine becomes `Failed`. */
+/** Matches the texts of failed operations that make a machine `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH: Readonly<Record<string, string>> = {
   [PHASE]: 'Pending',
@@ -58,7 +58,7 @@ const UNHEALTHY: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff', '
 /** Matches the annotation with the numbers of a set: the next number, and the numbers without a response. */
 const COUNT = /^\d+(,\d+)*$/;
 const CLASS = /^[^/\s]+\/[^/\s]+$/;
-/** Matches the hash of a template, or the empty text at the end of an update to another template. */
+/** Matches the hash of a template. After an update to another template, the text is empty. */
 const TEMPLATE = /^[a-z0-9]*$/;
 const REPLACES = /^(true|unjoined|absent)$/;
 

@@ -5,7 +5,7 @@ import { millis, type Stage } from './stage.ts';
 
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 const STATELESS = new Set(['Secret', 'MachineClass']);
-/** Matches the texts about a deletion after the VM is gone. */
+/** Matches the texts of the deletion steps that follow the deletion of the VM. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
 
 export type Uids = Map<string, string>;

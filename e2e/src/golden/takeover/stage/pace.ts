@@ -24,7 +24,7 @@ export interface RecordedPace extends Pace {
 
 /**
  * Returns how long operations of the cloud take in a history:
- * - The n-th machine of a set joins after the time in the recording, and its deletion takes the recorded time.
+ * - The n-th machine of a set needs as much time to join, and for its deletion, as the n-th machine in the recording.
  * - If a machine is loaded during its creation or deletion, the step ends at the recorded time.
  *
  * @param isLoaded whether the machines in the first state are loaded instead of created
