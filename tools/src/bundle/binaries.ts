@@ -49,7 +49,7 @@ export const BINARIES: readonly Binary[] = [
     image: true,
     controller: false,
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
-    // With `--help` as the sample, the program would load only the commands and flags.
+    // The sample is not `--help`, because `--help` would load only the commands and flags.
     sample: ['config', 'render', '.'],
   }),
 ];

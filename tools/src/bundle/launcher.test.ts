@@ -155,7 +155,8 @@ test('the launcher for Windows returns the exit code of mcm, and exit code 1 for
   // Without /b, exit would close the window of the user.
   const exits = lines.flatMap((line) => line.match(/\bexit\b.*?(?=[&|)]|$)/g) ?? []);
   expect(exits.map((exit) => exit.trim())).toEqual(['exit /b 1', 'exit /b 1', 'exit /b 1']);
-  // Messages go to standard error, and a closing parenthesis outside quotes would end a block.
+  // Messages go to standard error. A message must not contain parentheses, because a closing parenthesis would end a
+  // block.
   const echoes = lines.flatMap((line) => line.match(/(?<!@)\becho\b.*?(?=&|$)/g) ?? []);
   expect(echoes).toHaveLength(2);
   for (const echo of echoes) expect(echo).not.toMatch(/[()]/);

@@ -151,7 +151,7 @@ export class Reporter {
     for (const name of this.#named.keys()) if (!machines.has(name)) this.#named.delete(name);
   }
 
-  /** Records a change of a machine by the restore of the server. */
+  /** Records that the restore of the server changed a machine. */
   relearns({ type, object }: Change<Machine>): void {
     const { name } = object.metadata;
     if (type === 'deleted') {

@@ -8,7 +8,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Deletes a missing VM. The driver must succeed or report NotFound. */
+/** Verifies the deletion of a VM that does not exist. The driver must succeed or report NotFound. */
 async function isGone(stage: Stage, callName: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(
