@@ -20,7 +20,7 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** One event must count all repetitions, so events never expire. */
+/** Events never expire, so that one event counts all repetitions. */
 const NEVER_MS = 0;
 
 const reported = (_key: string, value: unknown): unknown =>

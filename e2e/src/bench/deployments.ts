@@ -112,7 +112,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
   return latencies;
 }
 
-/** Replaces the machine controller: sets each new machine to Running at once. */
+/** Does the work of the machine controller: sets each new machine to Running at once. */
 function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   let running = 0;

@@ -289,7 +289,7 @@ class LargeRoll {
   }
 }
 
-/** Measures a rollout in a namespace with the given number of machines, with the bundled programs. */
+/** Measures a rollout of the bundled programs in a namespace with the given number of machines. */
 export async function* largeRollFigures(size: number): AsyncGenerator<Figure> {
   const bundles = await bundled(LOCAL_PROGRAMS);
   const stop = new AbortController();

@@ -146,7 +146,8 @@ test.runIf(hasHelm)(
       team: 'infra',
       'app.kubernetes.io/name': 'machine-controller-manager',
     });
-    // Egress to the metadata service of the VM is allowed only for AWS, whose SDK uses it.
+    // The network policy allows egress to the metadata service of the VM only for AWS, because the AWS SDK uses this
+    // service.
     const letOut = (provider: string) =>
       JSON.stringify(rendered('network-policy', 'here', '--set', `provider=${provider}`));
     expect(letOut('aws')).toContain('169.254.0.0/16');

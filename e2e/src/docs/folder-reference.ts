@@ -9,7 +9,7 @@ const SOURCE = 'docs/contributing/folders.yaml';
 const Layers = z.array(
   z.strictObject({
     layer: z.string(),
-    /** Whether the layer above imports no package of this layer. */
+    /** If true, the layer above imports no package of this layer. */
     standalone: z.boolean().optional(),
     packages: z.record(z.string(), z.record(z.string(), z.string().max(120))),
   }),

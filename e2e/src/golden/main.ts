@@ -23,7 +23,7 @@ class Tally {
 
 const byText = ([a]: readonly [string, number], [b]: readonly [string, number]): number => (a < b ? -1 : 1);
 
-/** Yields an error of a set as one failed check. */
+/** If a set throws an error, yields one failed check. */
 async function* wholly(set: GoldenSet, dir: string): AsyncIterable<Outcome> {
   try {
     yield* set.run(dir);

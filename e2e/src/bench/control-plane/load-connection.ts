@@ -17,7 +17,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const CLOSED = 'the server has closed the connection';
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
-/** A complete HTTP client would need more CPU time per request than the server. */
+/** A minimal HTTP client. A complete client would need more CPU time per request than the server. */
 export class LoadConnection {
   readonly #socket: TLSSocket;
   readonly #head: string;

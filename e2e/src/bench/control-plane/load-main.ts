@@ -128,7 +128,8 @@ async function run({ target, plan }: LoadOrder): Promise<void> {
   const fillers = await open(FILLERS);
   const fillStart = performance.now();
   await drive(fillers, posts(plan.nodes, NODES, node), 201);
-  // The server closes a connection that sends no request for ten seconds, and the creation of the nodes can take longer.
+  // The server closes a connection after ten seconds without a request. Creating the nodes can take longer, so the
+  // connections open later.
   const connections = await open(CONNECTIONS);
   const loop = new OpenLoop(connections);
   const load = new Load(plan, loop);

@@ -7,7 +7,10 @@ const ENTIRELY = 'driver calls that a rule excuses entirely';
 
 const ofRule = (row: string): string => `driver calls with the rule "${row}"`;
 
-/** Returns the number of calls with each rule, in the order of the rows, and the numbers of values that are not compared. */
+/**
+ * Returns the number of calls that need each rule, in the order of the rows, and the numbers of values that are not
+ * compared.
+ */
 export const excusedBy = (counts: Counts, rows: readonly string[]) => ({
   rules: rows.map((row) => counts[ofRule(row)] ?? 0),
   values: Object.fromEntries(Object.entries(counts).filter(([what]) => !what.includes(' with the rule '))),

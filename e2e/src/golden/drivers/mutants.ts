@@ -71,7 +71,7 @@ export interface Verified {
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];
-  // If a call may end earlier, only its first request is always compared.
+  // If a call may end earlier, the comparison is certain only for the first request.
   const compared = extent === 'may end earlier' ? requests.slice(0, 1) : requests;
   const answer = unknownResponse ? undefined : response;
   return stable({ compared, text, cloudError, code: codes ?? errorCode, answer, metrics });

@@ -29,7 +29,7 @@ export const takeover: GoldenSet = {
   },
 };
 
-/** Yields an error of a check as one failed check. */
+/** If a check throws an error, yields one failed check. */
 async function* checked(name: string, check: () => AsyncIterable<Checked>): AsyncIterable<Outcome> {
   try {
     for await (const outcome of check()) yield { ...outcome, counts: excusedIn(outcome) };

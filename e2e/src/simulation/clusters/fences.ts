@@ -54,7 +54,7 @@ export class Fences {
 
   #note({ metadata: { name, namespace }, spec }: LeaseBody, cluster = namespace): void {
     const key = `${cluster}/${name}`;
-    // The holder consists of the process identity and a run number, which is removed here.
+    // `holderIdentity` consists of the process identity and a run number. Only the process identity is compared.
     const holder = (spec?.holderIdentity ?? '').replace(/\.\d+$/, '');
     const before = this.#holders.get(key) ?? '';
     if (holder !== before) this.#reporter.note('state', `lease ${key}: ${before} → ${holder}`);

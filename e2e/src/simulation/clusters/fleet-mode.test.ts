@@ -5,7 +5,7 @@ import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playFleet } from './fleet-history.ts';
 import { FleetWorld } from './fleet-world.ts';
 
-/** The seeds of histories in which a user deletes a namespace while no replica that knows the cluster remains. */
+/** The seeds of histories in which a user deletes a namespace after all replicas that know the cluster have ended. */
 const DELETIONS = [15, 25, 113];
 const UNPROTECTED = [1_000_013];
 /** The seeds of histories in which quiet clusters have longer Leases. */

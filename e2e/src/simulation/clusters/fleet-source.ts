@@ -38,7 +38,7 @@ export const SOURCE_CRDS: readonly object[] = [CLUSTERS, PROFILES].map(({ group,
 
 /** Cluster API deletes a Cluster only after its infrastructure. */
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
-/** The Cluster in the namespace of each cluster. Another Cluster in the namespace is refused. */
+/** The Cluster in the namespace of each cluster. The fleet refuses a second Cluster in the namespace. */
 const NAME = 'main';
 const SECOND = 'second';
 

@@ -13,11 +13,11 @@ export interface Increase {
 }
 
 /**
- * Verifies each change of the replicas, which only the port of the autoscaler makes:
+ * Verifies each change of the replicas. Only requests to the autoscaler port change the replicas, with these rules:
  * - Each increase of the replicas matches one request, and each request causes at most one increase.
  * - Each write that reduces the replicas also contains the names of the removed machines. The autoscaler has requested
  *   the removal of each named machine, and no two writes contain the same name.
- * - The manager restores the replicas only together with the refusal of a removal.
+ * - The manager restores the replicas only in the write that refuses a removal.
  */
 export class GroupVerifier {
   readonly #world: World;

@@ -315,7 +315,7 @@ class MachineHistory {
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
-  /** Starts a controller whose role forbids reads of Nodes or pods. */
+  /** Starts a controller whose role does not allow reads of Nodes or pods. */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];

@@ -52,7 +52,7 @@ class BudgetFeature implements Feature {
     // The fleet itself removes the faults of the cloud, so this method does nothing.
   }
 
-  /** Throttles a call. After the recovery time, many calls must not wait. */
+  /** Throttles a call. After the recovery time, calls must not wait, even if there are many. */
   async verifyTimely(wish: FeatureWish): Promise<void> {
     const world = this.#world;
     this.#throttle('instances.create', 5, 1);

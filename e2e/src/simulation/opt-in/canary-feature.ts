@@ -71,7 +71,7 @@ class CanaryFeature implements Feature {
 
   async act(dice: Dice, wish: FeatureWish): Promise<void> {
     const choice = dice.number(5);
-    // After the canary, the rollout must have further machines to replace.
+    // The rollout must still have machines to replace after the canary, so the deployment needs several replicas.
     if (wish.replicas < REPLICAS) await this.#scale(wish, REPLICAS + dice.number(2));
     if (choice === 0) return this.#heal();
     this.#isBroken = choice > 1;
@@ -253,7 +253,7 @@ export const canaryOptIn = (seed: number): OptIn => ({
       [Annotations.RolloutCanaryPodsReady]: 'true',
       [seed % 2 === 1 ? Annotations.RolloutUndoOnFailure : Annotations.RolloutPauseOnFailure]: 'true',
     },
-    // If the machine controller has its own ServiceAccount, it may not list pods.
+    // If the controllers have separate ServiceAccounts, the manager has no permission to list pods.
     isSeparate: false,
   },
   watch: (world, signal) => new CanaryFeature(world, seed % 2 === 1, signal),

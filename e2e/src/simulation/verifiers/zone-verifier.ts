@@ -17,9 +17,9 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
  * Verifies decisions about zones:
  * - From its creation on, a machine has a zone, which equals the zone of its recorded offering.
  * - The VM of a machine is in this zone.
- * - In an evacuated zone, no machine is created.
- * - In a zone on standby, no machine is created while another zone works.
- * - In a zone without capacity that an evacuation has recorded, no machine is created while another zone works.
+ * - mcm creates no machine in an evacuated zone.
+ * - mcm creates no machine in a zone on standby while another zone works.
+ * - If an evacuation has recorded that a zone has no capacity, mcm creates no machine there while another zone works.
  * - If nothing changes, the numbers of machines in the zones differ by at most one.
  */
 export class ZoneVerifier {

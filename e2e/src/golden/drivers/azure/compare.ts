@@ -38,7 +38,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** Returns the index from which the order of requests is not compared, or -1. */
+/** Returns the index of the first request whose order is not compared, or -1. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;

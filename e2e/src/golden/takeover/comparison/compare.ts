@@ -23,7 +23,7 @@ export interface Side {
 const TOLD = 4;
 const OPEN = 1_000;
 
-/** Compares the fields in the objects of mcm and of the original that other programs read. */
+/** Compares the objects of mcm and of the original, but only the fields that other programs read. */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();

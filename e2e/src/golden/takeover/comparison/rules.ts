@@ -79,7 +79,7 @@ function wasReplaced(course: Course): boolean {
   const isDeleted = end >= 0 || wasIn(course, 'presence', 'gone');
   return isDeleted && UNHEALTHY.has(phases.at(end < 0 ? -1 : end - 1) ?? '');
 }
-/** Returns true if the controllers copy a value from the machine to its Node. */
+/** Returns true if the controllers copy the value at this path from the machine to its Node. */
 const isFromMachine = (path: string, record: string | undefined): boolean =>
   record !== undefined &&
   (path === SYNCED ||

@@ -18,7 +18,7 @@ export interface Course {
 export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
-/** The fields whose order of values is important for other programs. */
+/** The fields for which other programs depend on the order of the values. */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
   Node: /^\.spec\.(taints\[.*\]\.effect|unschedulable)$/,

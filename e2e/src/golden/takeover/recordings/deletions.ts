@@ -6,7 +6,7 @@ export const countOf = (event: Recorded): number => (typeof event.count === 'num
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
-/** Returns the names of machines that MachineSets deleted, according to the events. */
+/** Returns the names of machines that a MachineSet deleted according to its events. */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
   const leaving = new Map<string, Set<string>>();
