@@ -24,8 +24,8 @@ export const Annotations = {
    */
   TraceId: 'trace.machine.sapcloud.io/id',
   /**
-   * On a MachineClass, provider IDs, separated by commas, list the orphaned VMs in quarantine, which mcm does not
-   * delete until an operator decides. Only in mcm.
+   * On a MachineClass, the value lists the provider IDs of the orphaned VMs in quarantine, separated by commas. mcm
+   * keeps these VMs until an operator releases them. Only in mcm.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
@@ -34,8 +34,8 @@ export const Annotations = {
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * On a MachineClass, entries `<provider ID>=<RFC 3339 time>` list the stopped orphans and the time at which mcm
-   * deletes each VM. Only in mcm.
+   * On a MachineClass, the value lists the stopped orphaned VMs as entries `<provider ID>=<RFC 3339 time>`. mcm deletes
+   * each VM at its time. Only in mcm.
    */
   StoppedVMs: 'orphan.machine.sapcloud.io/stopped-vms',
   /**
@@ -48,13 +48,15 @@ export const Annotations = {
    * `Running`. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
-  /** On a MachineSet, the value contains decimals from which mcm computes machine names. Only in mcm. */
+  /**
+   * On a MachineSet, the value contains decimal numbers from which mcm computes the names of new machines. Only in mcm.
+   */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /** On a MachineClass, the value is the price of one machine for an hour, such as `0.096 USD`. Only in mcm. */
   HourlyPrice: 'capacity.machine.sapcloud.io/hourly-price',
   /**
-   * On a MachineClass, the value is the number of machines that the quota of the cloud allows, and `mcm plan` warns
-   * above the quota. Only in mcm.
+   * On a MachineClass, the value is the number of machines that the quota of the cloud allows. `mcm plan` warns above
+   * this number. Only in mcm.
    */
   Quota: 'capacity.machine.sapcloud.io/quota',
   /**
@@ -88,18 +90,18 @@ export const Annotations = {
    */
   ZonesShort: 'zones.machine.sapcloud.io/short',
   /**
-   * On a MachineDeployment, an integer or a percentage limits the number of missing machines of each zone during a
-   * rollout. Only in mcm.
+   * On a MachineDeployment, the value is the maximum number of missing machines of each zone during a rollout, as an
+   * integer or a percentage. Only in mcm.
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
   /** On a MachineSet, the value is the number of replicas of each zone in the format `a=2,b=1`. Only in mcm. */
   ZonesOfReplicas: 'zones.machine.sapcloud.io/replicas',
   /**
-   * On a Machine, the value is the object of the annotation `zones` for which the MachineSet created the machine. Only
-   * in mcm.
+   * On a Machine, the value is the entry of the annotation `zones.machine.sapcloud.io/zones` for which the MachineSet
+   * created the machine. Only in mcm.
    */
   ZoneOffering: 'zones.machine.sapcloud.io/offering',
-  /** On a Machine, the text states why the MachineSet chose the zone of the machine. Only in mcm. */
+  /** On a Machine, the value states why the MachineSet chose the zone of the machine. Only in mcm. */
   ZoneReason: 'zones.machine.sapcloud.io/reason',
   /**
    * On a MachineDeployment, the value is the number of warm machines that mcm keeps for a scale-up, in addition to the
@@ -116,8 +118,8 @@ export const Annotations = {
    */
   WarmBufferMachines: 'warm.machine.sapcloud.io/capacity-buffer-machines',
   /**
-   * On a MachineDeployment and on each warm Machine, the power state in which a warm VM waits for a scale-up is
-   * `Stopped`, `Hibernated` or `Running`. Only in mcm.
+   * On a MachineDeployment and on each warm Machine, the value is the power state of waiting warm VMs: `Stopped`,
+   * `Hibernated` or `Running`. Only in mcm.
    */
   WarmState: 'warm.machine.sapcloud.io/state',
   /** On a warm Machine, the value is the hash of its template. Only in mcm. */
@@ -128,16 +130,26 @@ export const Annotations = {
    */
   WarmPower: 'warm.machine.sapcloud.io/power',
   /**
-   * On a MachineDeployment, its MachineSets and Machines, a Go duration takes precedence over `spec.creationTimeout`.
+   * On a MachineDeployment, its MachineSets and Machines, the value is a Go duration. mcm uses this creation timeout
+   * instead of `spec.creationTimeout`.
    */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
-  /** On a Machine or its Node, JSON contains the deadline at which the cloud ends or disturbs the VM. Only in mcm. */
+  /**
+   * On a Machine or its Node, the value is JSON with the deadline at which the cloud terminates or interrupts the VM.
+   * Only in mcm.
+   */
   Interruption: 'node.machine.sapcloud.io/interruption',
-  /** On a Machine, a Go duration is the time from the creation of the Machine until its first join. Only in mcm. */
+  /**
+   * On a Machine, the value is the time from the creation of the Machine until its first join, as a Go duration. Only
+   * in mcm.
+   */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
-  /** On a Machine, an unhealthy machine does not become `Failed` before the RFC 3339 time. Only in mcm. */
+  /**
+   * On a Machine, the value is an RFC 3339 time. An unhealthy machine does not become `Failed` before this time. Only
+   * in mcm.
+   */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
-  /** On a Node, the text states why the in-place update of the Node failed. */
+  /** On a Node, the value states why the in-place update of the Node failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
   /**
    * On a MachineDeployment, an integer or a percentage sets the number of canaries that the rollout of a new template
@@ -170,8 +182,8 @@ export const Annotations = {
    */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
-   * On a MachineDeployment, the value `true` lets a canary fail if its pods are not Ready after the soak time of the
-   * canaries. Only in mcm.
+   * On a MachineDeployment, the value `true` means that a canary fails if its pods are not Ready after the soak time of
+   * the canaries. Only in mcm.
    */
   RolloutCanaryPodsReady: 'rollout.machine.sapcloud.io/canary-pods-ready',
   /**
@@ -202,18 +214,18 @@ export const Annotations = {
   /** On a MachineDeployment, the value is the name of the last good MachineSet. Only in mcm. */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * The maintenance windows of the rollouts of a MachineDeployment, MachineClass or MachineConfigPool. The value is a
-   * list of entries `<five cron fields> <time zone> <duration>; …`. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the maintenance windows for rollouts.
+   * The value is a list of entries `<five cron fields> <time zone> <duration>; …`. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
-   * The freezes of the rollouts of a MachineDeployment, MachineClass or MachineConfigPool. The value is a list of entries
-   * `<from>/<until> <reason>; …` with RFC 3339 times. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the freezes of rollouts. The value is
+   * a list of entries `<from>/<until> <reason>; …` with RFC 3339 times. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
-   * On a MachineDeployment or MachineConfigPool, the rollout ignores windows, freezes and postponed nodes until the RFC
-   * 3339 time. Only in mcm.
+   * On a MachineDeployment or MachineConfigPool, the value is an RFC 3339 time. Until this time, the rollout ignores
+   * windows, freezes and postponed nodes. Only in mcm.
    */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /**
@@ -227,27 +239,28 @@ export const Annotations = {
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
-   * On a Machine or MachineClass, drift policies have the format `labels/<key>=Enforce|Warn|Yield, …`. The kinds are
-   * `labels`, `annotations` and `taints`, and a key may end with `*`. Only in mcm.
+   * On a Machine or MachineClass, the value contains drift policies in the format `labels/<key>=Enforce|Warn|Yield, …`.
+   * The kinds are `labels`, `annotations` and `taints`, and a key may end with `*`. Only in mcm.
    */
   DriftPolicy: 'node.machine.sapcloud.io/drift-policy',
   /**
-   * On a Node, JSON of a NodeTemplateSpec contains the labels, annotations and taints that the machine controller most
-   * recently applied.
+   * On a Node, the value is a NodeTemplateSpec as JSON, with the labels, annotations and taints that the machine
+   * controller most recently applied.
    */
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
   /**
-   * On a Node, JSON of a resource list contains the virtual capacity that the machine controller most recently applied.
+   * On a Node, the value is a resource list as JSON, with the virtual capacity that the machine controller most
+   * recently applied.
    */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * On a Node, the value `<namespace>/<class>` identifies the class of its machine after the deletion of the machine.
-   * Only in mcm.
+   * On a Node, the value `<namespace>/<class>` is the class of its machine. mcm needs the class after the machine is
+   * deleted. Only in mcm.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /**
-   * On a Machine, the value `true` records that the machine was created during a rollout. The first write to its Node
-   * also prevents a scale-down by the cluster autoscaler. Only in mcm.
+   * On a Machine, the value `true` records that the manager created the machine during a rollout. The machine
+   * controller then sets `scale-down-disabled` on the new Node. Only in mcm.
    */
   ProtectNewNode: 'deployment.machine.sapcloud.io/protect-new-node',
   /** On a Node, any value means that the Node belongs to no Machine, and that mcm does not change the Node. */
@@ -258,8 +271,8 @@ export const Annotations = {
    */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
-   * On a MachineDeployment, JSON `{"requestID", "machines", "from", "to"}` requests a scale-in of named machines, and
-   * the same write changes `spec.replicas`. Only in mcm.
+   * On a MachineDeployment, the value is a request to scale in named machines, `{"requestID", "machines", "from",
+   * "to"}` as JSON. The same write changes `spec.replicas`. Only in mcm.
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
   /**
@@ -268,20 +281,20 @@ export const Annotations = {
    */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
-   * On a MachineDeployment, the RFC 3339 time is the last change of the replicas by the autoscaler. On a MachineSet,
-   * the manager deletes machines that the autoscaler named at or before the time.
+   * On a MachineDeployment, the value is the RFC 3339 time at which the autoscaler last changed the replicas. On a
+   * MachineSet, the manager deletes machines that the autoscaler named at or before this time.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
-  /** On a Machine, the RFC 3339 time is when the cluster autoscaler decided to remove the machine. */
+  /** On a Machine, the value is the RFC 3339 time at which the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
-   * On a Machine, the RFC 3339 time is when the manager saw the scale-in that names the machine. A later increase of
-   * the replicas does not cancel the deletion of the machine. Only in mcm.
+   * On a Machine, the value is the RFC 3339 time at which the manager saw the scale-in that names the machine. A later
+   * increase of the replicas does not cancel the deletion of the machine. Only in mcm.
    */
   ScaleInSeen: 'node.machine.sapcloud.io/scale-in-seen',
   /**
-   * On a Machine, the integer is its priority: a scale-in first deletes machines with a lower priority. An absent or
-   * invalid priority counts as 3.
+   * On a Machine, the value is its priority, an integer. A scale-in deletes machines with a lower priority first. An
+   * absent or invalid priority counts as 3.
    */
   Priority: 'machinepriority.machine.sapcloud.io',
   /**
@@ -289,10 +302,10 @@ export const Annotations = {
    * Node takes precedence over the annotation of the Machine.
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
-  /** On a Machine, the value is the last preserve annotation of its Node, possibly empty. */
+  /** On a Machine, the value is the last value of the preserve annotation of its Node, and may be empty. */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**
-   * On a Machine or its MachineClass, the policy for a drain that exceeds its time limit is `Force`,
+   * On a Machine or its MachineClass, the value is the policy for a drain that exceeds its time limit: `Force`,
    * `Quarantine`, `Hold` or `Fail`. Only in mcm.
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
@@ -302,29 +315,26 @@ export const Annotations = {
    */
   DrainRules: 'node.machine.sapcloud.io/drain-rules',
   /**
-   * On a Machine or its MachineClass, the duration is the drain timeout of a machine that mcm deletes because it is
+   * On a Machine or its MachineClass, the value is the drain timeout of a machine that mcm deletes because it is
    * unhealthy. Only in mcm.
    */
   RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
   /**
-   * On a Machine or its MachineClass, the duration is the drain timeout of a machine that a rollout replaces. Only in
-   * mcm.
+   * On a Machine or its MachineClass, the value is the drain timeout of a machine that a rollout replaces. Only in mcm.
    */
   RolloutDrainTimeout: 'node.machine.sapcloud.io/rollout-drain-timeout',
   /**
-   * On a Machine or its MachineClass, the duration is the drain timeout of a machine that a scale-in removes. Only in
-   * mcm.
+   * On a Machine or its MachineClass, the value is the drain timeout of a machine that a scale-in removes. Only in mcm.
    */
   ScaleInDrainTimeout: 'node.machine.sapcloud.io/scale-in-drain-timeout',
   /**
-   * On a Machine, the manager writes `<cause> <RFC 3339>` before the deletion. The cause of the deletion is `Rollout`
-   * or `ScaleIn`, and selects the drain timeout. Only in mcm.
+   * On a Machine, the manager writes `<cause> <RFC 3339>` before the deletion. The cause is `Rollout` or `ScaleIn`, and
+   * determines which drain timeout applies. Only in mcm.
    */
   DeletionCause: 'node.machine.sapcloud.io/deletion-cause',
   /**
-   * On a Machine, the value is the policy that keeps the VM after a drain timeout: `Quarantine`, `Hold`
-   * or `Fail`. The deployment does not count a machine whose drain exceeded its time limit. Only
-   * in mcm.
+   * On a Machine, the value is the policy that keeps the VM after a drain timeout: `Quarantine`, `Hold` or `Fail`. The
+   * MachineDeployment does not count a machine with the annotation. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
@@ -333,13 +343,13 @@ export const Annotations = {
    */
   EvictionRequests: 'node.machine.sapcloud.io/eviction-requests',
   /**
-   * On a Machine, the value `<RFC 3339> <key>,…` records since when its Node has the listed taints
+   * On a Machine, the value `<RFC 3339> <key>,…` records the time since which its Node has the listed taints
    * `readiness.k8s.io/*`. A machine with such a taint does not count as available. Only in mcm.
    */
   AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
   /**
-   * On a MachineClass or a Machine, hooks have the format `<stage> <name> <owner> <timeout> Continue|Block; …`. Only in
-   * mcm.
+   * On a MachineClass or a Machine, the value contains hooks in the format `<stage> <name> <owner> <timeout>
+   * Continue|Block; …`. Only in mcm.
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
@@ -348,20 +358,22 @@ export const Annotations = {
    */
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
-   * On a Machine, `<stage>.hook.machine.sapcloud.io/<name>` with the owner as its value represents a hook that has not
-   * finished. The owner of the hook removes the annotation. Only in mcm.
+   * On a Machine, the annotation `<stage>.hook.machine.sapcloud.io/<name>` represents a hook that has not finished. The
+   * value is the owner of the hook. The owner of the hook removes the annotation. Only in mcm.
    */
   HookSuffix: 'hook.machine.sapcloud.io',
   /**
-   * On a MachineDeployment, the integer is the smallest size that an autoscaler may request over gRPC. A
-   * MachineDeployment with a minimum and a maximum is a node group. Only in mcm.
+   * On a MachineDeployment, the value is the smallest size that an autoscaler may request over gRPC. A
+   * MachineDeployment with a minimum and a maximum size is a node group. Only in mcm.
    */
   AutoscalerMinSize: 'autoscaler.machine.sapcloud.io/min-size',
-  /** On a MachineDeployment, the integer is the largest size that an autoscaler may request over gRPC. Only in mcm. */
+  /** On a MachineDeployment, the value is the largest size that an autoscaler may request over gRPC. Only in mcm. */
   AutoscalerMaxSize: 'autoscaler.machine.sapcloud.io/max-size',
   /** On a Node, the value `true` prevents the cluster autoscaler from removing the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
-  /** On a Node, the value `true` records that mcm set `scale-down-disabled`, and removes the annotation later. */
+  /**
+   * On a Node, the value `true` records that mcm set `scale-down-disabled`. mcm removes `scale-down-disabled` later.
+   */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
   /**
    * On a Node, the value `true` records that the machine-config-controller set `scale-down-disabled` for the update of
@@ -381,13 +393,13 @@ export const Annotations = {
   /** On a Node, the machine-config-daemon writes the reason why the Node is `Degraded` or `Unreconcilable`. */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
   /**
-   * On a MachineDeployment, the machine-config-controller writes the annotation to let rollouts wait until new machines
-   * have applied the configuration of the pool.
+   * On a MachineDeployment, the annotation makes rollouts wait until new machines have applied the configuration of the
+   * pool. The machine-config-controller writes the annotation.
    */
   ConfigAwaitedByPool: 'machineconfiguration.openshift.io/awaited-by-pool',
   /**
-   * On the template of a MachineDeployment and on its Machines, the machine-config-controller writes the rendered
-   * MachineConfig for new machines.
+   * On the template of a MachineDeployment and on its Machines, the machine-config-controller writes the name of the
+   * rendered MachineConfig for new machines.
    */
   TemplateConfig: 'machineconfiguration.openshift.io/config',
   /**
@@ -395,24 +407,27 @@ export const Annotations = {
    */
   ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
   /**
-   * On a MachineClass, the value is JSON of the last valid provider spec. While the current provider spec is invalid,
+   * On a MachineClass, the value is the last valid provider spec as JSON. While the current provider spec is invalid,
    * the machine controller uses the former spec to delete VMs. Only in mcm.
    */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
-  /** On a MachineDeployment or MachineSet, the decimal is the revision of the rollout. */
+  /** On a MachineDeployment or MachineSet, the value is the revision of the rollout, a decimal number. */
   Revision: 'deployment.kubernetes.io/revision',
-  /** On a MachineSet, decimals separated by commas are its former revisions that a rollback used again. */
+  /**
+   * On a MachineSet, the value lists its earlier revisions, separated by commas. A rollback to the MachineSet gives it
+   * a new revision.
+   */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
-  /** On a MachineSet, the decimal is the number of replicas of the deployment at the last scaling of the MachineSet. */
+  /** On a MachineSet, the value is the number of replicas of the deployment at the last scaling of the MachineSet. */
   DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
-  /** On a MachineSet, the decimal is the desired replicas plus `maxSurge`. */
+  /** On a MachineSet, the value is the desired replicas plus `maxSurge`. */
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
   /** On a MachineSet, the value `True` means that its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
   /** On a MachineDeployment or MachineSet, a user writes the annotation to request the end of the object's freeze. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
   /**
-   * The last applied configuration, which `kubectl apply` writes. mcm never copies the annotation from a
+   * On any object, `kubectl apply` writes the configuration that it applied. mcm never copies the annotation from a
    * MachineDeployment to its MachineSets.
    */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',

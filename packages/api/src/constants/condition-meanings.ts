@@ -105,7 +105,7 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The MachineSet has the label `freeze`, but no condition with the reason of the freeze.',
+        means: 'The MachineSet has the label `freeze`, but no condition that explains the freeze.',
         help: 'Runbook McmSetFrozen.',
       },
     },
@@ -136,7 +136,8 @@ export const DEPLOYMENT_CONDITIONS = {
     reasons: {
       PausedOnFailure: {
         status: 'True',
-        means: 'Machines of the new template failed, and the pause on failure is enabled.',
+        means:
+          'Machines of the new template failed, so the manager paused the rollout (annotation `pause-on-failure`).',
         help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
       },
       InPlaceUpdateFailed: {
@@ -157,7 +158,7 @@ export const DEPLOYMENT_CONDITIONS = {
       PlanRefused: {
         status: 'True',
         means:
-          'The manager did not execute the next step of the rollout, because the step violates a limit. A bug of mcm causes a step that violates a limit. The manager retries.',
+          'The manager did not execute the next step of the rollout, because the step violates a limit. Such a step is a bug in mcm. The manager retries.',
         help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
@@ -174,7 +175,7 @@ export const DEPLOYMENT_CONDITIONS = {
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
       Incomplete: { status: 'False', means: 'Some machines are missing, are unavailable, or have an older template.' },
-      Stalled: { status: 'False', means: 'The message of the condition `Stalled` states the cause.' },
+      Stalled: { status: 'False', means: 'The condition `Stalled` is true, and its message states the cause.' },
     },
   },
   Stalled: {
@@ -288,7 +289,7 @@ export const SET_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines of a set without a deployment. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have the condition.',
+      'The manager does not replace Failed machines of a MachineSet that has no MachineDeployment. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have the condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -297,7 +298,7 @@ export const SET_CONDITIONS = {
 export const MACHINE_CONDITIONS = {
   DrainFailed: {
     means:
-      'The machine is being deleted, and mcm ended its drain without success. mcm keeps the VM. The condition exists only with the undrainable policy `Fail`. The original MCM does not have the condition.',
+      'The machine is being deleted, but mcm ended the drain because pods remained. mcm keeps the VM. The condition exists only with the undrainable policy `Fail`. The original MCM does not have the condition.',
     reasons: {
       DrainTimeoutExpired: {
         status: 'True',
@@ -334,7 +335,7 @@ export const NODE_CONDITIONS = {
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message of the condition contains the end of the preservation and the result of the drain.',
+      'Whether the machine of the node is preserved. The message of the condition contains the end time of the preservation and the result of the drain.',
     reasons: {
       'Preserved by MCM.': {
         status: 'True',

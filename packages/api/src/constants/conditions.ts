@@ -2,8 +2,8 @@
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /**
- * Condition types in `MachineDeployment.status.conditions`. A condition that only mcm writes exists only while there is
- * a problem, except for `Ready`.
+ * Condition types in `MachineDeployment.status.conditions`. Except for `Ready`, a condition that the original does not
+ * have exists only while there is a problem.
  */
 export const MachineDeploymentConditions = {
   Available: 'Available',
@@ -87,7 +87,7 @@ export const NodeConditions = {
  * these conditions.
  */
 export const MachineConditions = {
-  /** The drain timeout expired while pods remained, and the undrainable policy `Fail` ended the drain. */
+  /** The drain timeout expired while pods remained, so mcm ended the drain (undrainable policy `Fail`). */
   DrainFailed: 'DrainFailed',
 } as const;
 

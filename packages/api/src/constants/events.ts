@@ -76,14 +76,14 @@ export const EVENTS = {
   RolloutPaused: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'Machines of the new template failed, and the pause on failure set `spec.paused`.',
+    means: 'Machines of the new template failed, so the manager set `spec.paused` (annotation `pause-on-failure`).',
     help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
   },
   RolloutUndone: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'Machines of the new template failed, and the annotation `undo-on-failure` requested the last good template.',
+      'Machines of the new template failed, so the manager restored the last good template (annotation `undo-on-failure`).',
     help: 'Correct the template before you apply it again. `mcm rollout history NAME` shows all templates.',
   },
   RolloutWaiting: {
@@ -95,14 +95,15 @@ export const EVENTS = {
   NoTargetCluster: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. The rollout is stopped.',
+    means:
+      'The strategy is InPlaceUpdate, but the manager has no target cluster. The manager does not continue the rollout.',
     help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
   },
   NodesNotReadable: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The rollout is stopped.',
+      'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The manager does not continue the rollout.',
     help: 'Apply the RBAC roles of this mcm version. The manager continues automatically after you apply the roles.',
   },
   SelectionTakenOff: {
@@ -147,14 +148,14 @@ export const EVENTS = {
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
-    means: 'The spec is invalid. A condition of the deployment with the name of the event contains the details.',
+    means: 'The spec is invalid. The condition `InvalidSpec` of the object contains the details.',
     help: 'Correct the field that the message of the event names.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager did not execute the next step of the rollout, because the step violates a limit. A bug of mcm causes a step that violates a limit. The manager retries.',
+      'The manager did not execute the next step of the rollout, because the step violates a limit. Such a step is a bug in mcm. The manager retries.',
     help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
@@ -220,13 +221,13 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The Node of the machine was deleted, so the machine controller deletes the machine. The MachineSet creates another machine.',
-    help: 'Find the cause of the deletion of the Node. To replace a machine, delete the Machine.',
+    help: 'Find the cause of the deletion of the Node. To replace a machine, delete the Machine instead of the Node.',
   },
   Interrupted: {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before the VM ends. The MachineSet creates a replacement after the deletion.',
+      'The cloud announced that it will terminate the VM. The machine controller drains and deletes the machine before the VM ends. The MachineSet creates a replacement after the deletion.',
     help: 'None. If interruptions are frequent, use another machine type or on-demand VMs.',
   },
   InterruptionReported: {
@@ -255,7 +256,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The call of the webhook of a hook failed. The message of the event contains the cause of the failed call. The machine controller calls the webhook again.',
+      'The machine controller called the webhook of a hook, but the call failed. The message of the event contains the cause. The machine controller calls the webhook again.',
     help: 'Check the webhook, its certificate and its key. See [hooks](../hooks.md#webhooks).',
   },
   StaleNode: {
@@ -289,7 +290,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'During the evacuation of another zone, the cloud had no capacity in the zone. The manager creates the machines in other zones.',
+      'During the evacuation of a zone, the cloud had no capacity in one of the remaining zones. The manager creates the machines in the other zones.',
     help: 'Check the quota of the zone. The manager tries the zone again after 30 minutes.',
   },
   ZoneReturned: {
@@ -348,13 +349,13 @@ export const EVENTS = {
     on: ['Machine', 'MachineDeployment'],
     type: 'Warning',
     means: 'The agent on the node reported a failed update, or no result within the timeout.',
-    help: 'The message of the event contains the reason of the agent. Correct the template, or undo the rollout.',
+    help: 'The message of the event contains the reason that the agent reported. Correct the template, or undo the rollout.',
   },
   Preserved: {
     on: MACHINE,
     type: 'Normal',
     means:
-      'The machine is preserved. The message of the event contains the end of the preservation and the object that requests the preservation.',
+      'The machine is preserved. The message of the event contains the end time of the preservation and the object that requests it.',
   },
   PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {
@@ -379,14 +380,14 @@ export const EVENTS = {
   DeletionBlocked: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
+    means: 'A PodDisruptionBudget, an error of the cloud, or an API server blocks the deletion of the machine.',
     help: 'The message of the event contains a hint that explains how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   DrainFailed: {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The drain timeout expired while pods remained. The undrainable policy `Fail` ended the drain, and mcm keeps the VM.',
+      'The drain timeout expired while pods remained. With the undrainable policy `Fail`, mcm ended the drain and keeps the VM.',
     help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`.',
   },
   VMUnknown: {
@@ -477,7 +478,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means:
-      'The machine controller cannot tag orphaned VMs of the class. The stop and the deletion of the VMs continue without the tags.',
+      'The machine controller cannot tag orphaned VMs of the class. The machine controller stops and deletes the VMs without the tags.',
     help: 'Grant the credentials the permission to change tags of VMs. The message of the event contains the error of the cloud.',
   },
   TaggingWorks: {
@@ -509,7 +510,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'A field of the object is missing or of the wrong type. The message of the event lists the invalid fields. The controllers ignore the object.',
-    help: 'Correct the fields that the message of the event names. The CRDs of this mcm version refuse objects with invalid fields.',
+    help: 'Correct the fields that the message of the event names. To prevent such objects, install the CRDs of this mcm version.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

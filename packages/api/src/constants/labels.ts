@@ -28,10 +28,14 @@ export const Labels = {
    * On a Node, any value means that the manager (`Auto`) or a user (`Manual`) selected the Node for an update in place.
    */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
-  /** On a Node, `true` or a time in seconds since 1970 postpones the change of the Node by a rollout. */
+  /**
+   * On a Node, the label stops rollouts from replacing or updating the Node. The value is `true`, or the end time in
+   * seconds since 1970.
+   */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
   /**
-   * On a Pod, the value `true` lets a rollout continue although the Pod is not Ready after the soak time of canaries.
+   * On a Pod, the value `true` lets a rollout continue even if the Pod is not Ready after the soak time of the
+   * canaries.
    */
   IgnoreReadiness: 'rollout.machine.sapcloud.io/ignore-readiness',
   /**

@@ -1,7 +1,7 @@
 /** The phases in `status.currentStatus.phase` of a machine; a new machine has no phase. */
 export const MachinePhases = {
   Pending: 'Pending',
-  /** The VM exists, and there is no target cluster. */
+  /** The VM exists, but mcm has no target cluster. */
   Available: 'Available',
   Running: 'Running',
   /** The machine was Running, and its Node is now unhealthy or missing. */

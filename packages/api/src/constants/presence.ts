@@ -19,7 +19,7 @@ interface Marked {
   };
 }
 
-/** Returns a warning if the value of `key` means "no", because any value has the effect. */
+/** Returns a warning if the value of `key` means "no", because the key has its effect with any value. */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];
   const value = metadata[of]?.[key];

@@ -67,7 +67,7 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Processing: { means: 'The operation on the machine is in progress.' },
   Failed: {
     means:
-      'The most recent attempt of the operation failed. `status.lastOperation` contains the reason in `description`, and the error code in `errorCode`. The controller retries the operation.',
+      'The most recent attempt of the operation failed. In `status.lastOperation`, `description` contains the reason. For a creation, `errorCode` contains the error code. The controller retries the operation.',
   },
   Successful: { means: 'The operation on the machine is complete.' },
 };
@@ -85,7 +85,7 @@ export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that remain after a forced drain.' },
   deleteVm: {
     means: 'The controller requests the deletion of the VM.',
-    help: 'If the deletion fails, look up `errorCode` in the reference of error codes.',
+    help: 'If the deletion fails, `description` contains an error code. Look up the code in the reference of error codes.',
   },
   deleteNode: { means: 'The controller deletes the Node object.' },
   removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },

@@ -38,7 +38,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** A structural schema gives these keywords no meaning, because it prunes unknown fields. */
+/** The conversion drops these keywords, because they have no meaning in a structural schema. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',

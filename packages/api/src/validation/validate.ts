@@ -34,7 +34,7 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
  * Returns the errors in the spec of a MachineDeployment. The caller must first call `defaultMachineDeployment` if the
  * object may lack default values.
  *
- * Refuses also specs that cause a crash or an endless loop of the original, such as percentages above 100 %.
+ * Also refuses specs with which the original crashes or loops endlessly, such as percentages above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);
