@@ -57,7 +57,10 @@ export function certificatesOfPool(
   };
 }
 
-/** Returns the files of a MachineConfig, or none if it is unreadable, because the rendering reports its error. */
+/**
+ * Returns the files of a MachineConfig. For an unreadable MachineConfig, the result is empty, because the renderer
+ * reports the error.
+ */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -67,7 +70,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** Returns true if the content of a file can be read; the rendering reports the error. */
+/** Returns true if the content of a file can be decoded. For any other file, the renderer reports the error. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);

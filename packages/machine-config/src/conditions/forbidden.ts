@@ -1,8 +1,8 @@
 import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
- * Waits for writes that RBAC may forbid. The text about a missing permission names no object, so that each retry
- * returns an equal text.
+ * Waits for a write, and returns a text if RBAC forbids the write. The text names the missing permission and no object,
+ * so that each retry returns the same text.
  */
 export async function unlessForbidden(work: Promise<unknown>): Promise<string | undefined> {
   try {

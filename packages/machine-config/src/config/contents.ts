@@ -42,8 +42,8 @@ const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
 /**
- * Refuses a compressed file if a later MachineConfig removes the field `compression` of the file. A file whose field `compression`
- * was never set is an archive on purpose.
+ * Refuses a compressed file if a later MachineConfig removes the field `compression` of the file. If no MachineConfig
+ * sets the field `compression`, the file is meant to be an archive.
  */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;

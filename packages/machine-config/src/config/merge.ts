@@ -93,8 +93,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * Sets `overwrite` on a file with content, because Ignition refuses it on a file without content. The original also
- * sets `overwrite` on a file without content, and cannot read the result.
+ * Sets `overwrite` only on a file with content, because Ignition refuses `overwrite` on a file without content. The
+ * original also sets `overwrite` on a file without content, and then cannot read its own result.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

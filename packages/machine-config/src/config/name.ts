@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { printTo, printYaml } from './yaml/yaml.ts';
 
-/** With the salt of the original, equal content gets an equal name, so a take-over changes no node. */
+/**
+ * The salt of the original. With this salt, a rendered config has the same name as in the original, so a take-over
+ * changes no node.
+ */
 const SALT = Buffer.from([
   ...[16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253],
   ...[172, 106, 37, 7, 174, 13, 160, 185, 110, 17, 87, 52, 219, 131, 12, 206, 218, 141, 116, 135],

@@ -8,12 +8,13 @@ export const ConfigAnnotations = {
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
   /**
-   * On the ControllerConfig, the value is the version of the program that wrote the object, and must equal the version
-   * of the controller.
+   * On the ControllerConfig, the value is the version of the program that wrote the object. This version must equal the
+   * version of the controller.
    */
   GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
   /**
-   * On the ControllerConfig and on rendered MachineConfigs, the value is the version of the release, which mcm ignores.
+   * On the ControllerConfig and on rendered MachineConfigs, the value is the version of the release. mcm ignores this
+   * version.
    */
   ReleaseImageVersion: 'machineconfiguration.openshift.io/release-image-version',
   /** On rendered MachineConfigs, `true` means that a user's MachineConfig set another OS image. */
@@ -24,39 +25,42 @@ export const ConfigAnnotations = {
    */
   MachineConfigNameSuffix: 'machineconfiguration.openshift.io/mc-name-suffix',
   /**
-   * On KubeletConfigs, a JSON object contains the suffix for each pool. The original has one suffix for all pools,
-   * without a JSON object.
+   * On KubeletConfigs, the value is a JSON object with the suffix for each pool. The original has one suffix for all
+   * pools.
    */
   MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
-  /** On the template of a MachineDeployment, the value is the rendered MachineConfig for new machines. Only in mcm. */
+  /**
+   * On the template of a MachineDeployment, the value is the name of the rendered MachineConfig for new machines. Only
+   * in mcm.
+   */
   TemplateConfig: Annotations.TemplateConfig,
   /**
-   * On the template of a MachineDeployment, the value is the start of the replacement, and a new time starts a new
-   * rollout. Only in mcm.
+   * On the template of a MachineDeployment, the value is the time at which the replacement of its machines started. A
+   * new time starts a new rollout. Only in mcm.
    */
   TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /**
-   * On MachineDeployments, the value is the pool that paused the deployment. A paused deployment without the annotation
-   * was paused by a user. Only in mcm.
+   * On MachineDeployments, the value is the name of the pool that paused the deployment. If a paused deployment has no
+   * annotation, a user paused it. Only in mcm.
    */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /**
-   * On MachineDeployments, the value is the pool whose configuration new machines must apply before a rollout
-   * continues. Only in mcm.
+   * On MachineDeployments, the value is the name of a pool. A rollout continues only after the new machines have
+   * applied the configuration of this pool. Only in mcm.
    */
   AwaitedByPool: Annotations.ConfigAwaitedByPool,
   /** On Machines, `true` means that the node has applied a configuration. Only in mcm. */
   ConfigApplied: Annotations.ConfigApplied,
-  /** On Machines, the value is the state of the daemon of their node. Only in mcm. */
+  /** On Machines, the value is the state of the machine-config-daemon on the node of the machine. Only in mcm. */
   ConfigState: 'machineconfiguration.openshift.io/config-state',
   /**
-   * On Machines, an unhealthy machine counts as updating and does not become Failed until the RFC 3339 time. Only in
-   * mcm.
+   * On Machines, the value is an RFC 3339 time. Until this time, an unhealthy machine counts as updating and does not
+   * become Failed. Only in mcm.
    */
   UpdateInProgressUntil: Annotations.UpdateInProgressUntil,
   /**
-   * On Machines, the annotation records that the controller lowered the deletion priority, and restores it later. Only
-   * in mcm.
+   * On Machines, the annotation records that the controller lowered the deletion priority. The controller restores the
+   * priority later. Only in mcm.
    */
   PriorityLowered: 'machineconfiguration.openshift.io/priority-lowered',
   /** On Nodes, the annotation records that the controller disabled the scale-down by the autoscaler. Only in mcm. */
@@ -64,17 +68,19 @@ export const ConfigAnnotations = {
   /** On pools, the value is the number of nodes that get the target first. Only in mcm. */
   Canary: 'machineconfiguration.openshift.io/canary',
   /**
-   * On pools, the value is the time for which the canaries must be healthy before other nodes are updated, such as
-   * `30m`. Only in mcm.
+   * On pools, the value is the time for which the canaries must be healthy before the controller updates other nodes,
+   * such as `30m`. Only in mcm.
    */
   CanarySoak: 'machineconfiguration.openshift.io/canary-soak',
 } as const;
 
 /** Annotations of Nodes, with which controller and daemon communicate. */
 export const NodeAnnotations = {
-  /** On a Node, the daemon writes the rendered MachineConfig on the disk. */
+  /** On a Node, the daemon writes the name of the rendered MachineConfig that its disk has. */
   CurrentConfig: 'machineconfiguration.openshift.io/currentConfig',
-  /** On a Node, the machine-config-controller writes the rendered MachineConfig that the node must apply. */
+  /**
+   * On a Node, the machine-config-controller writes the name of the rendered MachineConfig that the node must apply.
+   */
   DesiredConfig: 'machineconfiguration.openshift.io/desiredConfig',
   /** On a Node, the daemon writes its state, one of {@link DaemonStates}. */
   State: Annotations.ConfigDaemonState,
@@ -97,8 +103,8 @@ export const NodeAnnotations = {
   /** On a Node, the value is the topology of the control plane from the ControllerConfig. */
   ControlPlaneTopology: 'machineconfiguration.openshift.io/controlPlaneTopology',
   /**
-   * On a Node, the machine-config-controller writes the certificates that the node must have, as MachineConfig and
-   * hash. Only in mcm.
+   * On a Node, the machine-config-controller writes the version of the certificates that the node must have: the name
+   * of their MachineConfig and a hash. Only in mcm.
    */
   DesiredCertificates: 'machineconfiguration.openshift.io/desired-certificates',
   /** On a Node, the daemon writes the version of the certificates on its disk. Only in mcm. */

@@ -10,7 +10,7 @@ const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapclou
 const CLAIMED = {
   status: 'True',
   means: 'Several custom pools select the same nodes. No pool updates nodes that several custom pools select.',
-  help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools, so that one custom pool selects each node.',
+  help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools. At most one custom pool may select a node.',
 } as const;
 const CANNOT_BE_APPLIED = {
   status: 'True',
@@ -86,7 +86,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'A node of the pool or the rendering is degraded. The status `False` of `Degraded` means that the pool has no problem.',
+          'A node of the pool is degraded, or the controller cannot render the pool. The status `False` of `Degraded` means that the pool has no problem.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
@@ -115,7 +115,7 @@ export const POOL_CONDITIONS = {
       },
       Forbidden: {
         status: 'False',
-        means: 'The template, the strategy or a missing permission prevents the use of the reference.',
+        means: 'The controller cannot use the reference because of a template, a strategy or a missing permission.',
         help: 'The message of the condition contains the cause of the problem and a hint.',
       },
       Ambiguous: {

@@ -57,7 +57,8 @@ export const CONFIG_EVENTS = {
   TemplatesFailed: {
     on: ['ControllerConfig'],
     type: 'Warning',
-    means: 'The templates, the pull secret or the ControllerConfig are invalid, so there are no MachineConfigs.',
+    means:
+      'The templates, the pull secret or the ControllerConfig are invalid, so the controller generates no MachineConfigs.',
     help: 'Correct the field that the message of the event names.',
   },
   KubeletConfigRefused: {

@@ -1,13 +1,16 @@
 /** Labels of MachineConfigs and pools. */
 export const ConfigLabels = {
   /**
-   * On MachineConfigs, the value is the role by which pools select them. Rendered MachineConfigs have no role, so no
-   * pool selects its own result.
+   * On MachineConfigs, the value is the role by which pools select them. Rendered MachineConfigs have no role, so that
+   * no pool selects them.
    */
   Role: 'machineconfiguration.openshift.io/role',
   /** On pools, the label marks a pool that the product creates. */
   BuiltIn: 'machineconfiguration.openshift.io/mco-built-in',
-  /** KubeletConfigs select a pool with the label `<prefix><pool>`, which starts with this prefix. */
+  /**
+   * On pools, the key of a label is this prefix and the name of the pool. KubeletConfigs select the pool with this
+   * label.
+   */
   PoolPrefix: 'pools.operator.machineconfiguration.openshift.io/',
 } as const;
 

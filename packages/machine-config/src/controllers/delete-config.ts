@@ -3,7 +3,8 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * The API server responds with a conflict if the MachineConfig has changed since it was read.
+ * Deletes a MachineConfig. The API server responds with a conflict if the MachineConfig has changed since the
+ * controller read it.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

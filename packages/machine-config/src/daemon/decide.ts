@@ -185,7 +185,7 @@ function update(view: DaemonView, target: string): DaemonStep {
   });
 }
 
-/** The only node of a cluster is not drained, because its pods have no other node. */
+/** The daemon requests no drain for the only node of a cluster, because its pods cannot move to another node. */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const wanted = `${DRAIN}${target}`;

@@ -4,7 +4,10 @@ import { MembershipError, poolsOfNode } from '../pool/membership.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
-/** A Machine gets the name of its node only after the join, so the node waits for this time. */
+/**
+ * A Machine gets the name of its node only after the join. If a pool refers to machines, a new node therefore waits for
+ * this time.
+ */
 const MACHINE_MS = 120_000;
 
 /**

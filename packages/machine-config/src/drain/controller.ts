@@ -40,13 +40,16 @@ export interface DrainControllerOptions {
 }
 
 const CONCURRENCY = 5;
-/** A drain that takes longer counts as slow, and later as failed, but continues. Source: drain_controller.go. */
+/**
+ * After the first time limit, the controller reports a slow drain. After the second time limit, the controller reports
+ * a failed drain, and continues the drain. Source: drain_controller.go.
+ */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
 const LOOK_AGAIN_MS = 60_000;
 const PODS_NAMED = 5;
 
-/** After a restart of the process, only the timers of a drain are lost. */
+/** The state of a drain in progress. A restart of the process resets only the timers of the drain. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -55,8 +58,8 @@ interface UnderWay {
 }
 
 /**
- * Drains and uncordons nodes when their daemons request it. The controller does not wait for the end of pods, because
- * the deletion of a pod starts the next check.
+ * Drains and uncordons nodes when their daemons request it. The controller does not wait until evicted pods have ended,
+ * because the deletion of a pod starts the next check.
  */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;

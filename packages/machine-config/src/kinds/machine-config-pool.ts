@@ -130,7 +130,9 @@ const machineRefStatusSchema = z
     nodes: int32('Number of machines that have a node.'),
     pending: int32('Number of machines without a node.'),
   })
-  .meta({ description: 'Numbers of machines and nodes of one reference of the pool.' });
+  .meta({
+    description: 'Number of machines and nodes of one MachineDeployment or MachineSet that the pool refers to.',
+  });
 
 const machineConfigPoolStatusSchema = z
   .object({
@@ -156,7 +158,7 @@ const machineConfigPoolStatusSchema = z
     unavailableMachines: optional(int32('Deprecated name of `unavailableMachineCount`.')),
     machineRefs: optional(
       crd(z.array(machineRefStatusSchema), {
-        description: 'Numbers of machines and nodes of each reference of the pool.',
+        description: 'Number of machines and nodes of each MachineDeployment or MachineSet that the pool refers to.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),

@@ -96,7 +96,7 @@ function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration
   const enforces = enforced.some((name) => RESERVED.includes(name));
   if (enforced.length > 0 && !enforces && user.systemReservedCgroup === undefined) delete result.systemReservedCgroup;
   if (result.reservedSystemCPUs === undefined) return result;
-  // If CPUs are reserved, the kubelet enforces no control group.
+  // If `reservedSystemCPUs` is set, the kubelet must not enforce reservations with control groups.
   delete result.systemReservedCgroup;
   const rest = listOf(result.enforceNodeAllocatable).filter((name) => !RESERVED.includes(name));
   return { ...result, enforceNodeAllocatable: rest.includes('pods') ? rest : ['pods', ...rest] };

@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** The fields that identify the type, which the reader ignores. */
+/** The fields that identify the type. The reader of the kubelet configuration ignores these fields. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**

@@ -58,7 +58,8 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // The update time of a machine is not extended while its node is unreachable, so that mcm replaces the machine.
+  // While a node is unreachable, the controller does not extend the update time of its machine. When this time ends,
+  // mcm replaces the machine.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -91,14 +92,14 @@ function set(
   if ((has[key] ?? null) !== value) changes[key] = value;
 }
 
-/** Lowers the deletion priority of a machine that cannot be updated, so that a scale-in deletes it first. */
+/** Lowers the deletion priority of a machine that cannot be updated, so that a scale-in deletes the machine first. */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
   const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
   const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
   if (first && !marked) {
-    // The priority of another client stays unchanged.
+    // If another client has set the priority, the controller keeps that priority.
     if (ours || rank !== normal) return;
     changes[Annotations.Priority] = lowered;
     changes[ConfigAnnotations.PriorityLowered] = 'true';
@@ -110,8 +111,8 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update, and keeps the annotation of other clients. The
- * machine controller may remove the annotation against a scale-down during an update.
+ * Prevents the autoscaler from removing a node during its update, and keeps the annotation of other clients. If another
+ * program removes `scale-down-disabled` during the update, this controller sets the annotation again.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;

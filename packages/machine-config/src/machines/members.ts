@@ -16,7 +16,7 @@ export interface PoolMembers {
   readonly machines: readonly Machine[];
   readonly machineOf: ReadonlyMap<string, Machine>;
   readonly unresolved: boolean;
-  /** The number of machines without a counted node that count towards maxUnavailable. */
+  /** The number of machines that count towards maxUnavailable, although no unavailable node represents them. */
   readonly reserved: number;
   /** The number of replicas, which limits the number of unavailable nodes. */
   readonly replicas: number;
@@ -102,7 +102,7 @@ export function isSteady({ metadata, status }: Machine): boolean {
   return metadata.deletionTimestamp === undefined && !['Terminating', 'Failed', 'InPlaceUpdating'].includes(phase);
 }
 
-/** Returns the fields of the status about the members. */
+/** Returns the status fields with the numbers of machines and nodes of a pool. */
 export function memberStatus(
   { refs, machines, machineOf }: PoolMembers,
   nodeNames: ReadonlySet<string>,

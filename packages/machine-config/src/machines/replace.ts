@@ -38,7 +38,7 @@ export function evaluateStrategy(
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
-    const message = `updateStrategy requires the replacement of machines that do not have config ${targetOf(pool)}`;
+    const message = `updateStrategy is Replace, so mcm replaces the machines that do not have config ${targetOf(pool)}`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
   }
@@ -61,7 +61,10 @@ export function evaluateStrategy(
   return { replaces: false, ...ended };
 }
 
-/** Returns true if the daemon refuses the target, because only the daemon can check the limits of its host. */
+/**
+ * Returns true if the daemon refused the target. The controller cannot decide this, because only the daemon can check
+ * the limits of its host.
+ */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
@@ -109,8 +112,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines with the content of the target are not replaced. Machines that were created for the target and then
-    // changed in place are replaced, so the rollout gets a new time.
+    // If the template already contains the target, new machines have the content of the target and need no replacement.
+    // If such machines were changed in place later, the template gets a new time, so that a rollout replaces them.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);

@@ -28,8 +28,8 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the suffix of an object for a pool. Without a suffix of mcm for a pool, the suffix of the original applies to
- * all pools.
+ * Returns the suffix of an object for a pool. If mcm has stored no suffix for any pool, the suffix of the original
+ * applies to all pools.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);

@@ -205,8 +205,8 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * Finds MachineConfigs of another version of the controller that are no longer necessary.
- * - A MachineConfig with a known owner stays, because its deletion would remove settings from the pools for a moment.
+ * Finds unnecessary MachineConfigs that another version of the controller generated.
+ * - A MachineConfig with a known owner stays, because its deletion would briefly remove settings from the pools.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

@@ -18,7 +18,7 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
   return value === stored ? undefined : value;
 }
 
-/** Returns a notice with its deadline, which an edited annotation cannot delay. */
+/** Returns a notice with its deadline. An edited annotation cannot move the deadline to a later time. */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();
   const before = isTime(known?.deadline) && Date.parse(known.deadline) < Date.parse(latest) ? known.deadline : latest;
@@ -40,6 +40,6 @@ function fieldsOf(text: string | undefined): Known {
     const { id = '', noticedAt = '', deadline = '' }: Record<string, unknown> = JSON.parse(text ?? '{}') ?? {};
     return { id: String(id), noticedAt: String(noticedAt), deadline: String(deadline) };
   } catch {
-    return none; // Another program has written the annotation, so it stays unchanged.
+    return none; // Another program has written the annotation, so the daemon does not change it.
   }
 }

@@ -5,9 +5,9 @@ import { z } from 'zod';
 export interface NodeNotice {
   readonly id: string;
   readonly kind: 'Terminate' | 'Maintenance';
-  /** Without a deadline, the cloud acts `withinMs` or more after the first report. */
+  /** If a notice has no deadline, the cloud acts at the earliest `withinMs` after the first report. */
   readonly deadline?: string | undefined;
-  /** The cloud waits at least this time between a notice and its event. */
+  /** The minimum time between a notice and its event. */
   readonly withinMs: number;
   readonly detail: string;
 }
@@ -19,16 +19,18 @@ export interface NodeNotice {
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
 
 /**
- * Azure ends a spot VM at the earliest after this time from its notice. Source: learn.microsoft.com, Scheduled Events
- * for Linux VMs.
+ * The minimum time between the notice about a spot VM of Azure and the end of the VM. Source: learn.microsoft.com,
+ * Scheduled Events for Linux VMs.
  */
 const AZURE_PREEMPT_MS = 30_000;
-/** Azure starts any other event at the earliest after this time from its notice (Scheduled Events for Linux VMs). */
+/**
+ * The minimum time between the notice about any other event of Azure and its start (Scheduled Events for Linux VMs).
+ */
 const AZURE_EVENT_MS = 5 * 60_000;
 const GCE_PREEMPT_MS = 30_000;
 /**
- * Google starts host maintenance at the earliest after this time from its notice. Source: cloud.google.com, maintenance
- * events.
+ * The minimum time between the notice about host maintenance at Google and its start. Source: cloud.google.com,
+ * maintenance events.
  */
 const GCE_MAINTENANCE_MS = 60_000;
 
@@ -52,7 +54,8 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 };
 
 /**
- * Reads Scheduled Events of Azure for the VM of the node. `Freeze` pauses the VM for a few seconds, so it is ignored.
+ * Reads Scheduled Events of Azure for the VM of the node. The daemon ignores `Freeze`, because `Freeze` pauses the VM
+ * for only a few seconds.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>
@@ -78,8 +81,8 @@ export const azureSource =
   };
 
 /**
- * Reads notices of preemption and host maintenance from Compute Engine. A live migration
- * (`MIGRATE_ON_HOST_MAINTENANCE`) is ignored, because it pauses the VM for less than a second.
+ * Reads notices of preemption and host maintenance from Compute Engine. The daemon ignores a live migration
+ * (`MIGRATE_ON_HOST_MAINTENANCE`), because it pauses the VM for less than a second.
  */
 export const gceSource: NoticeSource = async (transport, signal) => {
   const value = async (key: string): Promise<string> =>

@@ -49,7 +49,10 @@ export interface OfflineResult {
   readonly warnings: readonly string[];
 }
 
-/** The identity for the annotations of all objects, which have equal versions because they are not stored. */
+/**
+ * The identity in the annotations of all objects. One version is sufficient, because the offline rendering reads no
+ * stored objects of other versions.
+ */
 const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>

@@ -45,7 +45,10 @@ function planArbiter(
   return free ? planPool(snapshot) : statusOnly(snapshot);
 }
 
-/** The arbiter is updated only if no master is or becomes unavailable. */
+/**
+ * Updates the arbiter only while all masters are available and no master gets a target. While the arbiter is
+ * unavailable, no master gets a target.
+ */
 function together(master: PoolSnapshot, arbiter: PoolSnapshot): readonly PlannedPool[] {
   const blocked = arbiter.nodes.some(isUnavailable);
   const masterPlan = planPool(blocked ? withoutSlots(master) : master);

@@ -145,7 +145,8 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // No other controller ends the pause of a deleted pool.
+  // After the deletion of a pool, this controller ends the pause that the pool set on its deployments. No other
+  // controller ends this pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),

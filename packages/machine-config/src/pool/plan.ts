@@ -254,12 +254,15 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   const more = claims.length > NAMED ? ` and ${claims.length - NAMED} more` : '';
   const message =
     `${claims.slice(0, NAMED).join('; ')}${more}. ` +
-    'Change metadata.labels of the nodes, or spec.nodeSelector of the pools, so that one custom pool selects each node';
+    'Change metadata.labels of the nodes, or spec.nodeSelector of the pools, so that at most one custom pool selects a node';
   const reason = 'AmbiguousMembership';
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** Each new message of the condition causes an event with the name of the condition. */
+/**
+ * For each new message of one of these conditions, the controller sends an event with the type of the condition as its
+ * reason.
+ */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

@@ -69,7 +69,10 @@ const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable
   unavailableMachines: counts.unavailable,
 });
 
-/** Returns the target as the completed configuration, even if only the sources of the target have changed. */
+/**
+ * Returns the completed configuration for the status. The stored value stays only if its name and its sources equal
+ * those of the target.
+ */
 function completed({ spec, status }: MachineConfigPool): PoolConfiguration | undefined {
   const [target, done] = [spec?.configuration, status?.configuration];
   const same = JSON.stringify([target?.name, target?.source]) === JSON.stringify([done?.name, done?.source]);
@@ -115,7 +118,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // No other controller of mcm sets the old condition about an image build to False.
+  // This controller sets an old condition about an image build to False, because no other controller of mcm does.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

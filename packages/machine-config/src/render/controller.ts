@@ -49,7 +49,8 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // When a pool is resumed, it is rendered at once, because nodes could get the target from before the pause.
+    // The controller renders a resumed pool without a delay. Otherwise, nodes could get the target from before the
+    // pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));

@@ -16,7 +16,10 @@ export interface PruneSnapshot {
 
 const PREFIX = 'rendered-';
 
-/** Returns the rendered MachineConfigs to delete, oldest first. No pool and no node refers to them. */
+/**
+ * Returns the rendered MachineConfigs to delete, oldest first. A rendered MachineConfig is unused if no pool and no
+ * node refers to it.
+ */
 export function oldRenders({
   pool,
   pools,
@@ -25,7 +28,7 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Returns true for a config that differs from the target only by certificates, because machines with a deleted config
+  // Returns true for a config that differs from the target only by certificates. Without this config, its machines
   // would count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&

@@ -28,7 +28,10 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/** Parses a certificate, or returns undefined for an invalid one, which nodes get but whose dates are unknown. */
+/**
+ * Parses a certificate, or returns undefined for an invalid certificate. Nodes also get the invalid certificate, but
+ * its dates are unknown.
+ */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

@@ -9,7 +9,8 @@ const KEY = '.dockerconfigjson';
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
- * Returns undefined if the ControllerConfig refers to no pull secret; the original fails without a pull secret.
+ * Returns the pull secret, or undefined if the ControllerConfig refers to no pull secret. The original fails without a
+ * pull secret.
  * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {

@@ -11,7 +11,7 @@ export interface Case {
   readonly renderWithout: (name: string) => MachineConfig | undefined;
 }
 
-/** Returns the name of the MachineConfig because of which the controller refused a rendered config. */
+/** Returns the text about a refused rendered config, with the name of the MachineConfig that caused the refusal. */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;
   const from = `current config ${JSON.stringify(current.metadata.name)}`;

@@ -6,7 +6,9 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Returns the reason why the ControllerConfig cannot be rendered yet, or undefined without a reason. */
+/**
+ * Returns the reason why pools must wait for the ControllerConfig, or undefined if the ControllerConfig is complete.
+ */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;

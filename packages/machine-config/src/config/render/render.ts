@@ -56,7 +56,7 @@ export function renderPool(input: RenderInput): Rendered {
   return rendered;
 }
 
-/** The original does not name the invalid MachineConfig in its error. */
+/** Validates a MachineConfig, and adds its name to the error. The error of the original does not contain the name. */
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {
@@ -73,7 +73,7 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/** The cache removes fields of a wrong type, so the nodes would lose them. */
+/** The cache removes fields of a wrong type. Without this check, the nodes would lose the settings in these fields. */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });

@@ -33,7 +33,7 @@ export function resolves(text: string): boolean {
   return isMarkedInteger(plain) || (FLOAT.test(plain) && isFiniteFloat(plain));
 }
 
-/** Go reads a float that overflows as a text. */
+/** If a float overflows, Go reads the float as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
 /** Returns true for an integer with a radix prefix that fits into 64 bits. */

@@ -23,8 +23,8 @@ export function printTo(sink: YamlSink, value: unknown): string {
 }
 
 /**
- * JavaScript stores a growing text as a tree, which the garbage collector moves. Therefore, the writer passes on the
- * text in pieces of about this length.
+ * JavaScript stores a growing string as a tree of objects, which the garbage collector must move. Therefore, the writer
+ * passes on the text in pieces of about this length.
  */
 const PIECE = 8192;
 
@@ -49,7 +49,7 @@ function keyText(key: string): string | undefined {
   return printed;
 }
 
-/** A cache for the sorted keys of objects, because thousands of files have four equal keys. */
+/** A cache for the sorted keys of objects, because thousands of files have the same four keys. */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
   sorted?: readonly string[];

@@ -14,8 +14,8 @@ export class Originals {
   }
 
   /**
-   * Stores the original entry of a path. A path is stored only once, because its current entry may come from a config
-   * after a crash.
+   * Stores the original entry of a path only once. After a crash, the current entry of the path may already come from a
+   * config.
    */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;

@@ -8,7 +8,7 @@ import { wantedDisk } from './wanted.ts';
 
 /**
  * Returns the entries of a config and the entries that depend on the disk, such as units of the operating system.
- * - The certificates on the disk may be newer than the config, so they stay.
+ * - The certificates on the disk may be newer than the config, so the daemon keeps the certificates.
  */
 export async function resolveWanted(
   disk: NodeDisk,

@@ -4,9 +4,9 @@ import { IGNITION_V2_PLAN } from './schema-v2.ts';
 import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './versions.ts';
 
 /**
- * Returns whether another decoder accepts a config of version 2 that its own decoder refuses. If the decoder of an
- * older version accepts the config, the original reports an unknown version. Source: ignition 0.35,
- * config/v2_2/config.go to config/v1/config.go, config/util/parsingErrors.go.
+ * Returns which decoder accepts a config of version 2, if the decoder of the config's own version refuses the config.
+ * If the decoder of an older version accepts the config, the original reports an unknown version. Source: ignition
+ * 0.35, config/v2_2/config.go to config/v1/config.go, config/util/parsingErrors.go.
  */
 export function decoderOfRest(raw: unknown, { minor }: ReadableVersion): 'older' | 'newer' | 'none' {
   for (let older = minor - 1; older >= 0; older -= 1) {

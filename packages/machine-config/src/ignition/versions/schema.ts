@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { list, planOf } from '../plan/plan.ts';
 
-// The schema of Ignition 3.5. The fields of the schema have the order of the original, so that problems have its order.
-// Source: ignition, config/v3_5/types/schema.go, and its Key() methods.
+// The schema of Ignition 3.5. The fields of the schema have the order of the original, so that mcm reports problems in
+// the same order. Source: ignition, config/v3_5/types/schema.go, and its Key() methods.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());

@@ -126,7 +126,9 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** Converts a file of version 2, which replaces an existing file unless it appends content. */
+/**
+ * Converts a file of version 2. The converted file replaces an existing file, or appends content to the existing file.
+ */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

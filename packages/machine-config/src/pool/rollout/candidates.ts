@@ -14,7 +14,7 @@ const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
  * Finds the nodes that may get the target of the pool. A node that fails with an old target may get the current target,
- * so a reverted config repairs it.
+ * so that a reverted config repairs the node.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {

@@ -4,8 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Updates the control plane node on which the operator runs last, because the update of this node restarts the
- * operator.
+ * Defers the update of the control plane node that runs the operator, until all other nodes are updated. The update of
+ * this node restarts the operator.
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

@@ -5,7 +5,7 @@ import { canaryProblem } from './canary.ts';
 import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
-  // If the machines are replaced, the limit of their deployment applies.
+  // If new machines replace the nodes, the limit of their MachineDeployment applies instead of `maxUnavailable`.
   if (replaces) return {};
   const limit = checkMaxUnavailable(pool);
   const problems = [limit.problem, canaryProblem(pool)].filter((problem) => problem !== undefined);
