@@ -47,12 +47,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'number of machines above replicas plus surge at which the manager freezes a MachineSet',
+      help: 'the manager freezes a MachineSet if its machines exceed replicas plus surge by this number',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
+      help: 'the manager ends the freeze of a MachineSet if its machines are this number below the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,

@@ -11,12 +11,13 @@ const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-sqs': 'reads the events about interruptions from SQS; used only by the AWS machine controller',
   '@aws-sdk/client-sts': 'requests credentials for workload identity from STS; used only by the AWS machine controller',
   '@azure-rest/core-client':
-    'sends the requests to Resource Manager that other Azure libraries do not support; used only by the Azure machine controller',
+    'sends the requests to Resource Manager that the other Azure libraries cannot send; used only by the Azure machine controller',
   '@azure/arm-compute':
     'sends the requests for VMs, disks and images to Azure ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
   '@azure/arm-network': 'sends the requests for NICs and subnets to Azure',
   '@azure/arm-resourcegraph': 'lists the VMs, NICs and disks with queries of Resource Graph',
-  '@azure/core-rest-pipeline': 'replaces the request pipeline of the Azure clients with an empty pipeline',
+  '@azure/core-rest-pipeline':
+    'creates the empty request pipeline that replaces the default pipeline of the Azure clients',
   '@google-cloud/compute':
     'sends the requests to Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
   '@grpc/grpc-js': 'contains the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',
@@ -34,7 +35,7 @@ const WHY: Readonly<Record<string, string>> = {
   liquidjs: 'renders the templates of machine configs, without access to code or files',
   pino: 'writes the logs as JSON lines',
   'prom-client': 'writes metrics in the formats of Prometheus',
-  'reflect-metadata': 'a dependency that `@peculiar/x509` loads at its start',
+  'reflect-metadata': 'provides the metadata functions that `@peculiar/x509` loads at its start',
   undici: 'sends HTTPS requests to API servers and clouds; supports connection pools, proxies and aborts',
   re2js: 'evaluates the regular expressions of schemas and CEL in linear time, with the semantics of Go',
   yaml: 'parses manifests, kubeconfigs and configuration files; errors contain the line',

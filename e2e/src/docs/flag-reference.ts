@@ -76,7 +76,7 @@ function commonOfAll(): Flags {
     ...common,
     ...withHelp(
       'feature-gates',
-      'features to enable or disable ([feature gates](#feature-gates)); AllAlpha and AllBeta: all other features of a stage',
+      'features to enable or disable ([feature gates](#feature-gates)); AllAlpha and AllBeta set all unlisted features of a stage',
     ),
     ...withHelp(
       'concurrent-syncs-by-controller',

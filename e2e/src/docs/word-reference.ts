@@ -147,9 +147,9 @@ const errorsPage = (): string =>
   [
     GENERATED,
     '# Error codes\n',
-    'This page lists the error codes of drivers, with the delays of retries. The page is for operators with failed machines.\n',
+    'This page lists the error codes of drivers, and the delays between retries. The page is for operators with failed machines.\n',
     '```sh\nkubectl get machines -o custom-columns=NAME:.metadata.name,CODE:.status.lastOperation.errorCode\n```\n',
-    '`status.lastOperation` of the Machine contains the code: `errorCode` for a creation, `description` for other calls. The log and the metric label `error_code` also contain the code. An error of a driver without a code counts as `Unknown`.\n',
+    'For a creation, `status.lastOperation.errorCode` of the Machine contains the code. For other calls, `status.lastOperation.description` contains the code. The log and the metric label `error_code` also contain the code. An error of a driver without a code counts as `Unknown`.\n',
     table(
       ['Code', 'Number', 'Kind', 'Fixed by', 'Meaning', 'Action'],
       Object.entries(MachineCodes).map(([code, number]) => {
@@ -159,7 +159,7 @@ const errorsPage = (): string =>
       }),
     ),
     '\n## Delays of retries\n',
-    'The table of delays shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller waits for the delay of the cloud. The call `status` looks up a VM before its initialization or deletion.\n',
+    'The table shows the delay after the first failure and, if longer, the longest delay after many failures. If the cloud requests a longer delay, the controller waits for the delay of the cloud. The call `status` looks up a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],
       Object.keys(MachineCodes)
@@ -169,7 +169,7 @@ const errorsPage = (): string =>
           ...CALLS.map((call) => pace(CALL_RETRIES[call][code as keyof typeof MachineCodes])),
         ]),
     ),
-    '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. All machines of a class and zone share the delay. The delay doubles after each failure, up to three times the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
+    '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. All machines of a class and zone share the delay. The delay doubles after each failure, up to three times the value of the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
 /** Returns the pages about conditions, events and errors. */

@@ -180,7 +180,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_refusals',
-      help: 'Consecutive refused creations of an offering without capacity',
+      help: 'Number of consecutive VM creations that the cloud refused, because the offering had no capacity',
       labels: OFFERING,
     },
     () => perOffering(({ failures }) => failures),
@@ -188,7 +188,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_probe_seconds',
-      help: 'Seconds until one machine tries an offering without capacity again; 0: now',
+      help: 'Seconds until mcm tries an offering without capacity again with one machine; 0: now',
       labels: OFFERING,
     },
     () => perOffering(({ retryAt }) => Math.max(0, (retryAt.getTime() - clock.now().getTime()) / 1_000)),

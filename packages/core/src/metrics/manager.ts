@@ -122,7 +122,7 @@ function common<T extends Owner>(
   meters.observed(
     {
       name: `${prefix}_status_condition`,
-      help: 'Conditions of machines: 1 means True, 0 means False, 2 means Unknown',
+      help: 'Conditions of the object: 1 means True, 0 means False, 2 means Unknown',
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(source, conditions),

@@ -60,7 +60,7 @@ export const machineFlags = {
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first retry delay of a class and zone after ResourceExhausted; later delays are up to three times longer; 0: 10m',
+      help: 'first retry delay of a class and zone after ResourceExhausted; the longest delay is three times this value; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
@@ -116,11 +116,11 @@ export const machineFlags = {
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'time after which a drain deletes the pods of a NotReady node without a grace period',
+      help: 'if a node is NotReady for longer than this time, a drain deletes its pods without a grace period',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'time after which a drain deletes the pods of a node with ReadonlyFilesystem without a grace period',
+      help: 'if a node has ReadonlyFilesystem for longer than this time, a drain deletes its pods without a grace period',
     }),
     'eviction-requests': booleanFlag({
       default: true,
@@ -154,7 +154,7 @@ export const machineFlags = {
     }),
     'orphan-tags': booleanFlag({
       default: false,
-      help: 'tag orphaned VMs in quarantine with the reason; with --orphan-stop-period, mcm always tags orphaned VMs',
+      help: 'tag orphaned VMs in quarantine with the reason for the quarantine; with --orphan-stop-period, mcm always tags orphaned VMs',
     }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
@@ -173,7 +173,7 @@ export const machineFlags = {
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'time without a response of an API server until the controller freezes; 30 s after a response, the controller continues',
+      help: 'if an API server does not respond for this time, the controller freezes; 30 s after a response, the controller continues',
     }),
   }),
   ...safeguardFlags,

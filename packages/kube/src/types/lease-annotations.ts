@@ -4,7 +4,7 @@ export const LeaseAnnotations = {
   HolderVersion: 'holder-version',
   /**
    * On a Lease, the value is the identity of the holder and its changed flags. On a peer Lease, the annotation contains
-   * the weight, the unreachable clusters and the flag that finds clusters.
+   * the weight of the replica, its unreachable clusters, and the flag that selects its clusters.
    */
   HolderSettings: 'holder-settings',
   /**
@@ -21,7 +21,7 @@ export const LeaseAnnotations = {
   /** On a peer Lease of a fleet, an operator sets the weight of the replica, an integer from 0 to 1000. */
   FleetWeight: 'fleet-weight',
   /**
-   * On the Lease of a cluster in a fleet, the value is the number of transitions after which a replica released the
+   * On the Lease of a cluster in a fleet, the value is the `leaseTransitions` of the Lease when a replica released the
    * Lease for hibernation.
    */
   FleetHibernated: 'fleet-hibernated',

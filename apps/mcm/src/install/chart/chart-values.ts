@@ -259,7 +259,7 @@ const fleetFields = () =>
         { type: 'array', items: TEXT, uniqueItems: true },
       ),
       cacheLimit: value(
-        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If cacheLimit is above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
+        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If cacheLimit is above 0, the chart also binds the role that lets the fleet annotate the namespaces. 0: no limit.',
         0,
         COUNT,
       ),
@@ -340,7 +340,7 @@ const partFields = (shares: number | string): Fields => ({
   dashboardTarget: part(false, 'Creates the RBAC role of the dashboard in the target cluster.'),
   policies: part(
     false,
-    'Refuses manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires inClusterConfig as kubeconfigs.control.',
+    'Policies that refuse manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires inClusterConfig as kubeconfigs.control.',
   ),
 });
 
