@@ -8,7 +8,7 @@ const report = process.env.MCM_TEST_REPORT;
 
 const UNITS = '{packages,providers,apps}/*/src/**/*.test.ts';
 const END_TO_END = '{e2e,tools}/src/**/*.test.ts';
-/** End-to-end tests without programs, which load nearly the same modules. */
+/** End-to-end tests that start no programs. These tests load nearly the same modules. */
 const IN_PROCESS = [
   'e2e/src/{config-server,conformance,drivers,golden,observe,simulation,upgrade}/**/*.test.ts',
   'e2e/src/bad-input/{clouds,manager-malformed,provider-specs}.test.ts',
@@ -55,8 +55,9 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * Node.js runs the tests from their sources, as it runs the programs. Without a transformation and lookups of imports, the longest files take a fifth
- * less time. Compiled modules are cached for all files and programs.
+ * Node.js runs the tests from their sources, as it runs the programs. The longest files take a fifth less time, because
+ * Vite does not transform the files and does not look up their imports. Compiled modules are cached for all files and
+ * programs.
  */
 const native = { experimental: { viteModuleRunner: false, nodeLoader: false } };
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
@@ -69,7 +70,8 @@ export default defineConfig({
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     // 1.5 workers for each core, because files that start real programs wait most of the time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    // Larger semi-spaces need fewer collections. Without Maglev, the tests use about 10 % less CPU time, and no process can wait forever in its exit (see start-program.ts).
+    // With larger semi-spaces, V8 runs fewer garbage collections. Without Maglev, the tests use about 10 % less CPU
+    // time, and no process can wait forever in its exit (see start-program.ts).
     execArgv: ['--conditions=source', '--no-maglev', '--max-semi-space-size=64'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
@@ -78,7 +80,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
-      // Loading the modules again for each file would take longer than the tests of most files.
+      // For most files, loading the modules again would take longer than the tests.
       {
         extends: true,
         test: {

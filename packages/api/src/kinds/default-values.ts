@@ -13,5 +13,5 @@ export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as con
 /** The default update strategy of a deployment. */
 export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
 
-/** The original omits `spec.replicas` for an object without replicas, so the default is 0. */
+/** The original omits `spec.replicas` if the number of replicas is 0, so the default is 0. */
 export const DEFAULT_REPLICAS = 0;

@@ -16,7 +16,7 @@ export interface CelRule {
   readonly reason?: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueDuplicate';
 }
 
-/** Keywords of the CRD that cannot be expressed by a zod type. */
+/** Keywords of the CRD that a zod type cannot express. */
 export interface CrdKeywords {
   readonly description?: string;
   readonly format?: 'date-time' | 'int32' | 'int64';

@@ -1,6 +1,9 @@
 import { API_VERSION } from '../kinds/group.ts';
 
-/** An API server with the CRDs of this package must accept or refuse these manifests. */
+/**
+ * Manifests that an API server with the CRDs of this package must accept, and manifests that the API server must
+ * refuse.
+ */
 
 /** A manifest as a user writes it. */
 export type Manifest = Record<string, unknown>;

@@ -37,7 +37,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // A text with more digits is refused, because a malicious text could use much CPU time.
+  // The parser refuses a longer text, because a malicious text could use much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {

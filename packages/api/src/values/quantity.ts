@@ -1,5 +1,6 @@
 /**
- * Quantities are exact, in billionths, as in Kubernetes. Source of the rules: k8s.io/apimachinery, pkg/api/resource.
+ * mcm computes quantities exactly, in billionths, like Kubernetes. Source of the rules: k8s.io/apimachinery,
+ * pkg/api/resource.
  */
 
 /** A resource quantity in JSON: a text, or an integer. */

@@ -7,7 +7,7 @@ export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** The data about node and disk from which the daemon decides, with all times in milliseconds of one clock. */
+/** The data about the node and the disk from which the daemon decides. All times are milliseconds of the same clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface DaemonView {
   readonly drift?: string | undefined;
   /** True if a user has created the force file, after which the daemon writes all files again and reboots. */
   readonly forced: boolean;
-  /** True if the node is older than its first config, so that the node waits for the rollout. */
+  /** True if the node existed before it had a config. The node then waits for the rollout. */
   readonly settled?: boolean;
   /**
    * The config for new nodes in the pool of the node. The config is undefined until the daemon has read the pools, and

@@ -163,7 +163,8 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
 /**
- * Returns true if a rollout of the deployment updates its machines in place, so that a new template changes no config.
+ * Returns true if a rollout of the deployment updates its machines in place. A new template then does not change the
+ * config of these machines.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 

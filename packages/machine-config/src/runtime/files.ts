@@ -9,7 +9,7 @@ import { generateForRole } from '../templates/generate.ts';
 import { crioFiles, STORAGE_CONF_PATH } from './crio.ts';
 import { refuse } from './validate.ts';
 
-/** A test value and a hint for each setting, to find out whether the templates use the setting. */
+/** For each setting, a test value that shows whether the templates use the setting, and a hint for the user. */
 const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
   logLevel: { probe: 'trace', hint: 'write the file in a MachineConfig' },
   defaultRuntime: { probe: 'crun', hint: 'write the file in a MachineConfig' },

@@ -113,7 +113,9 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** The line of a block scalar may already be complete, for example after U+2028. */
+/**
+ * Ends the text with a line break. The text of a block scalar may already end with a line break, for example U+2028.
+ */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
