@@ -214,13 +214,13 @@ export const Annotations = {
   /** On a MachineDeployment, the value is the name of the last good MachineSet. Only in mcm. */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the maintenance windows for rollouts.
-   * The value is a list of entries `<five cron fields> <time zone> <duration>; …`. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the maintenance windows for rollouts,
+   * as a list of entries `<five cron fields> <time zone> <duration>; …`. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the freezes of rollouts. The value is
-   * a list of entries `<from>/<until> <reason>; …` with RFC 3339 times. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, the value contains the freezes of rollouts, as a list of
+   * entries `<from>/<until> <reason>; …` with RFC 3339 times. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
@@ -282,7 +282,7 @@ export const Annotations = {
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
    * On a MachineDeployment, the value is the RFC 3339 time at which the autoscaler last changed the replicas. On a
-   * MachineSet, the manager deletes machines that the autoscaler named at or before this time.
+   * MachineSet, the manager deletes machines that the autoscaler named until this time.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** On a Machine, the value is the RFC 3339 time at which the cluster autoscaler decided to remove the machine. */
@@ -359,7 +359,7 @@ export const Annotations = {
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
    * On a Machine, the annotation `<stage>.hook.machine.sapcloud.io/<name>` represents a hook that has not finished. The
-   * value is the owner of the hook. The owner of the hook removes the annotation. Only in mcm.
+   * owner in the value removes the annotation. Only in mcm.
    */
   HookSuffix: 'hook.machine.sapcloud.io',
   /**

@@ -155,7 +155,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager did not execute the next step of the rollout, because the step violates a limit. Such a step is a bug in mcm. The manager retries.',
+      'The manager did not execute the next step of the rollout, because the step violates a limit. A step that violates a limit is a bug in mcm. The manager retries.',
     help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {

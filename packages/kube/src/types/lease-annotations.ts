@@ -3,8 +3,8 @@ export const LeaseAnnotations = {
   /** On a Lease, the value is the version and identity of its holder at the time of the write. */
   HolderVersion: 'holder-version',
   /**
-   * On a Lease, the value is the identity of the holder and its changed flags. On a peer Lease, the annotation contains
-   * the weight of the replica, its unreachable clusters, and the flag that selects its clusters.
+   * On a Lease, the value is the identity of the holder and its changed flags. On a peer Lease, the value contains the
+   * weight, the unreachable clusters, and the flag that selects clusters.
    */
   HolderSettings: 'holder-settings',
   /**
