@@ -418,13 +418,15 @@ export const Annotations = {
    * a new revision.
    */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
-  /** On a MachineSet, the value is the number of replicas of the deployment at the last scaling of the MachineSet. */
+  /**
+   * On a MachineSet, the value is the number of replicas of the deployment when the manager last scaled the MachineSet.
+   */
   DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
   /** On a MachineSet, the value is the desired replicas plus `maxSurge`. */
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
   /** On a MachineSet, the value `True` means that its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
-  /** On a MachineDeployment or MachineSet, a user writes the annotation to request the end of the object's freeze. */
+  /** On a MachineDeployment or MachineSet, a user writes the annotation to end the freeze of the object. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
   /**
    * On any object, `kubectl apply` writes the configuration that it applied. mcm never copies the annotation from a

@@ -108,8 +108,8 @@ export const InPlaceUpdateReasons = {
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
 /**
- * Reasons of the Node condition `Preserved`, which programs compare exactly. Each reason is a sentence with a full
- * stop.
+ * Reasons of the Node condition `Preserved`. Programs compare the exact text of a reason. Each reason is a sentence
+ * with a full stop.
  */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',

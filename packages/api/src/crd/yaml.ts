@@ -12,7 +12,7 @@ export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spe
  * @param source the package with the schemas.
  */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {
-  // Only the generator of files needs the YAML library, so it is loaded on demand.
+  // Only the generator of files needs the YAML library, so this function loads the library on demand.
   const { stringify } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   return `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
 }

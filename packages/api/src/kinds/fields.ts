@@ -198,6 +198,7 @@ export const labelMap = (description: string, maxProperties = 256) =>
   );
 
 /**
- * The schema of metadata, which the CRD declares only as `type: object` because the API server checks metadata itself.
+ * The schema of metadata. The CRD declares metadata only as `type: object`, because the API server checks metadata
+ * itself.
  */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

@@ -103,7 +103,7 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/** New machines get the labels, annotations and finalizers of the template; other metadata is stored and ignored. */
+/** New machines get the labels, annotations and finalizers of the template; mcm ignores other metadata. */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),

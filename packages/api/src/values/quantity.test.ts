@@ -62,7 +62,7 @@ test('formatting keeps the amount, also when repeated', () => {
       expect(QUANTITY_PATTERN.test(text)).toBe(true);
       const printed = canonical(text) ?? 'none';
       expect(canonical(printed)).toBe(printed);
-      // Kubernetes and mcm print binary amounts as whole numbers, so fractions are rounded up.
+      // Kubernetes and mcm print binary amounts as whole numbers, so mcm rounds fractions up.
       if (!text.endsWith('i')) expect(quantitiesEqual(text, printed)).toBe(true);
     }),
   );

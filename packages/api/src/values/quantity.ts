@@ -37,8 +37,8 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * Parses a resource quantity. A quantity above an int64 becomes the largest int64. A quantity below a billionth is
- * rounded away from zero.
+ * Parses a resource quantity. A quantity above an int64 becomes the largest int64. The parser rounds a quantity below a
+ * billionth away from zero.
  * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {

@@ -25,8 +25,8 @@ export const printMachineError = ({ code, message }: MachineErrorText): string =
 
 /**
  * Finds and parses a machine error anywhere in a text. A machine error has exactly two top-level bracket groups, the
- * code and the message. Text around the bracket groups is ignored, so wrapped errors are recognized. An unknown machine
- * error code becomes Unknown.
+ * code and the message. The parser ignores text around the bracket groups, so the parser also finds wrapped errors. An
+ * unknown machine error code becomes Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);

@@ -16,7 +16,8 @@ export const DELETION_STEPS = [
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
 /**
- * The text of each step in `lastOperation.description`. The texts must not change, because they are stored in objects.
+ * The text of each step in `lastOperation.description`. The texts must not change, because stored objects contain the
+ * texts.
  */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',

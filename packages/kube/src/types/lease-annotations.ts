@@ -14,7 +14,7 @@ export const LeaseAnnotations = {
   Vacancies: 'vacancies',
   /** On the Lease of a cluster in a fleet, the value is the UID of the namespace kube-system of the target cluster. */
   TargetClusterUid: 'target-cluster-uid',
-  /** On a peer Lease of a fleet, an operator writes `true` to let the replica serve no cluster. */
+  /** On a peer Lease of a fleet, an operator writes `true`, so that the replica serves no cluster. */
   FleetDrain: 'fleet-drain',
   /** On a peer Lease of a fleet, an operator lists the clusters that the replica must serve, separated by commas. */
   FleetClusters: 'fleet-clusters',
@@ -26,8 +26,8 @@ export const LeaseAnnotations = {
    */
   FleetHibernated: 'fleet-hibernated',
   /**
-   * On the ConfigMap of a rollout budget, JSON contains the clusters that roll out, and the last rollouts of the canary
-   * clusters.
+   * On the ConfigMap of a rollout budget, the value is JSON with the clusters that roll out, and the last rollouts of
+   * the canary clusters.
    */
   FleetRollouts: 'fleet-rollouts',
 } as const;

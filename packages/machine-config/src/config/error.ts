@@ -1,4 +1,4 @@
-/** The error if a pool cannot be rendered. */
+/** The error if the controller cannot render a pool. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
   /** The hint for the user, or absent if the message contains the fix. */

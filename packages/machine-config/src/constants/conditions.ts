@@ -7,7 +7,7 @@ export const PoolConditions = {
   Degraded: 'Degraded',
   /** The controller found every `machineRef` of the pool. Only in mcm. */
   MachineRefResolved: 'MachineRefResolved',
-  /** Running nodes cannot apply the target, so their machines must be replaced. Only in mcm. */
+  /** Running nodes cannot apply the target, so mcm must replace their machines. Only in mcm. */
   RequiresReplacement: 'RequiresReplacement',
   /** Too many nodes with the target are Degraded. Only in mcm. */
   RolloutHalted: 'RolloutHalted',

@@ -3,8 +3,8 @@ import { machineConfigPools } from '../kinds/resources.ts';
 import type { ConfigContext } from './caches.ts';
 
 /**
- * Writes the status of a pool. The version that was read is a precondition for each write, because two controllers
- * write the status of a pool.
+ * Writes the status of a pool. Each write has the version that the controller read as a precondition, because two
+ * controllers write the status of a pool.
  */
 export async function writePoolStatus(
   { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,

@@ -46,7 +46,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** New entries are written before old entries are removed, so that a unit never lacks its files. */
+/** The daemon writes new entries before it removes old entries, so that a unit never lacks its files. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,

@@ -273,7 +273,7 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** A field with a wrong type causes an error, because its meaning is unknown. */
+  /** The daemon refuses a field with a wrong type, because the meaning of the field is unknown. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
     const conforming = conformingClient(configs, () => undefined);

@@ -101,8 +101,8 @@ const isForgotten = (annotations: DaemonView['annotations'], stored: string): bo
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
- * A node that has no config, and that is not in its first boot, has workloads, so the update controller sets its
- * target.
+ * If a node has no config and is not in its first boot, the node has workloads. The update controller then sets the
+ * target of the node.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
   const asked = annotations[DesiredDrain] ?? '';

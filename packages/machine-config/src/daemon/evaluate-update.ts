@@ -17,7 +17,7 @@ export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
   reason: `MachineConfig ${JSON.stringify(name)} not found`,
 });
 
-/** Checks whether a machine can change to a config, and whether it must be drained first. */
+/** Checks whether a machine can change to a config, and whether the change needs a drain. */
 export function evaluateUpdate(
   from: MachineConfig | undefined,
   to: MachineConfig,

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { POOLS, type PoolAct, playPools } from './pools.testing.ts';
 
-/** The rules for several pools are verified with random histories. */
+/** Random histories verify the rules for several pools. */
 
 const runs = (count: number) => ({
   numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? count),

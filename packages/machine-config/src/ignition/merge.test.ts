@@ -33,7 +33,7 @@ test('a merge of many configs equals the result of the single merges', () => {
       const [first = emptyIgnition(), ...rest] = configs;
       const before = structuredClone(configs);
       const chained = rest.reduce(mergeIgnition, first);
-      // Copies have no cached indexes, so the lists of the copies are compared entry by entry.
+      // Copies have no cached indexes, so the merge compares the lists of the copies entry by entry.
       const alone = rest.reduce((parent, child) => mergeIgnition(structuredClone(parent), child), first);
       expect(chained).toEqual(alone);
       expect(configs).toEqual(before);

@@ -108,7 +108,7 @@ function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;
-  // Texts that were required before version 3.3 are written even if they are empty.
+  // The conversion writes texts that were required before version 3.3, even if the texts are empty.
   for (const link of config.storage?.links ?? []) link.target ??= '';
   for (const { clevis } of config.storage?.luks ?? []) {
     if (clevis?.custom) clevis.custom = { config: '', pin: '', ...clevis.custom };

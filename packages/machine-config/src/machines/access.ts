@@ -2,8 +2,8 @@ import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
 /**
- * Tracks whether the controller has permission to read machines. Without permission to read machines, only the pools
- * that refer to machines are blocked.
+ * Tracks whether the controller has permission to read machines. Without this permission, the controller blocks only
+ * the pools that refer to machines.
  */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
@@ -44,7 +44,7 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
-      // The pools that refer to machines check the permission themselves, so no pool is blocked here.
+      // The pools that refer to machines check the permission themselves, so this informer reports no refusal.
       refused: undefined,
       onRefused: () => () => undefined,
       get doubted() {

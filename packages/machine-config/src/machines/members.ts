@@ -23,7 +23,7 @@ export interface PoolMembers {
   /** Names of MachineSets that are frozen because they have too many machines. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
-  /** While a template is refused, no node gets a target and no machine is replaced. */
+  /** While the controller refuses a template, no node gets a target, and mcm replaces no machine. */
   readonly refused: readonly string[];
 }
 

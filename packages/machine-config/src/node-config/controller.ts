@@ -45,8 +45,8 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // The name of a MachineConfig depends on the names of all other MachineConfigs, so objects are processed one at a
-  // time.
+  // The name of a MachineConfig depends on the names of all other MachineConfigs, so the controller processes one
+  // object at a time.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -99,7 +99,7 @@ async function sync<T extends NodeConfig>(
   });
   const isGoing = config.metadata.deletionTimestamp !== undefined;
   if (!isGoing) await carryOut(context, room, config, plan);
-  // Outdated MachineConfigs are deleted last, because nodes use them until the new MachineConfigs exist.
+  // The controller deletes outdated MachineConfigs last, because nodes use them until the new MachineConfigs exist.
   await removeAll(context, plan.remove, stored);
   if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
@@ -152,7 +152,7 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // The removal of the last finalizer deletes the object, so the response must not be added to the cache.
+  // The removal of the last finalizer deletes the object, so the controller must not add the response to the cache.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

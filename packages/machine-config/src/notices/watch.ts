@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Time limit of a read. The metadata service is on the host of the VM, so it responds immediately or never. */
 const LOOK_FOR_MS = 5_000;
 
-/** The metadata service from which notices are read, and the Node to which they are written. */
+/** The metadata service from which the daemon reads notices, and the Node to which the daemon writes them. */
 export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;

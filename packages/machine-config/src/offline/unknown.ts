@@ -4,8 +4,8 @@ import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /**
- * Returns a text about the unknown fields of a spec, or undefined without unknown fields. The fields of `config` are
- * omitted, because the Ignition reader checks them.
+ * Returns a text about the unknown fields of a spec, or undefined without unknown fields. The text omits the fields of
+ * `config`, because the Ignition reader checks these fields.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
   const own = unknownIn(schema, { spec }, '');

@@ -21,7 +21,7 @@ import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { postponedNodes } from './rollout/windows.ts';
 
-/** The caches and functions from which the data about a pool is read. */
+/** The caches and functions that provide the data about a pool. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
   /** Returns all nodes that the pool selects. */

@@ -35,7 +35,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Returns true if a change of a Node affects its pool, in contrast to a heartbeat. */
+/** Returns true if a change of a Node affects its pool. A heartbeat does not affect the pool. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;

@@ -20,7 +20,7 @@ export interface RenderControllerOptions {
   /** Whether the controller renders paused pools, as the original does (default: false). */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
-  /** The number of unused rendered MachineConfigs that are kept for each pool (default: 10). */
+  /** The number of unused rendered MachineConfigs that the controller keeps for each pool (default: 10). */
   readonly keepRenders?: number;
 }
 

@@ -190,7 +190,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig of the target must stay correct, so changes by other clients are reverted.
+  // The MachineConfig of the target must stay correct, so the controller reverts changes by other clients.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -244,7 +244,8 @@ function generatedEvents(
 /** Sets a pool with a refused KubeletConfig or ContainerRuntimeConfig to Degraded, but renders all other objects. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // A pool with an invalid selector is rendered, because the target must be ready when a user corrects the selector.
+    // The controller also renders a pool with an invalid selector, because the target must be ready when a user
+    // corrects the selector.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }

@@ -26,7 +26,7 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/** Returns true if a pool inherits the MachineConfigs of the workers, in contrast to the pool of the arbiter. */
+/** Returns true if a pool inherits the MachineConfigs of the workers. The pool of the arbiter does not inherit them. */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 
@@ -34,8 +34,8 @@ export const isResumed = (change: Change<MachineConfigPool>): boolean =>
   change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
 
 /**
- * Returns the pools that must be rendered after a change of a pool. If the OS image of the workers changes, all custom
- * pools are rendered, because they inherit the image.
+ * Returns the pools that must be rendered after a change of a pool. If the OS image of the workers changes, the
+ * controller renders all custom pools, because these pools inherit the image.
  */
 export function poolsToRenderWith(
   change: Change<MachineConfigPool>,

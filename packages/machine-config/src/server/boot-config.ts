@@ -41,7 +41,7 @@ export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly certificates?: MachineConfig | undefined;
-  /** The bootstrap token of the request; without it, no kubeconfig is written. */
+  /** The bootstrap token of the request. Without the token, the config contains no kubeconfig. */
   readonly bootstrapToken?: string;
 }
 

@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly perMinute: number;
 }
 
-/** Counts the requests of each address. Inactive addresses are removed. */
+/** Counts the requests of each address. The limiter removes inactive addresses. */
 export interface RateLimiter {
   take(address: string): number | undefined;
 }

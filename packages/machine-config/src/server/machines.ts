@@ -61,8 +61,8 @@ interface FleetList extends Fleet {
 }
 
 /**
- * The time for which a list of machines is used. If a thousand machines boot at the same time, one list of machines is
- * sufficient.
+ * The time for which the server uses a list of machines. If a thousand machines boot at the same time, one list of
+ * machines is sufficient.
  */
 const KEPT_MS = 2000;
 
@@ -73,7 +73,8 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a bootstrap token. The ID of the token is a digest of the machine's UID, so no Secret is read.
+ * Finds the machine of a bootstrap token. The ID of the token is a digest of the machine's UID, so the server reads no
+ * Secret.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -101,7 +102,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // The machine may be newer than the list, so a new list is read.
+    // The machine may be newer than the list, so the server reads a new list.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {

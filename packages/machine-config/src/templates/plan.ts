@@ -32,8 +32,8 @@ export interface TemplateSnapshot {
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * The status that the controller writes before the MachineConfigs. With this status, no pool is rendered, because the
-   * MachineConfigs may be incomplete.
+   * The status that the controller writes before the MachineConfigs. With this status, the controller renders no pool,
+   * because the MachineConfigs may be incomplete.
    */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];

@@ -18,7 +18,7 @@ import { YamlError } from '../yaml/yaml.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { checkWritable } from './writable.ts';
 
-/** The identity of the controller, which is written to annotations. */
+/** The identity of the controller, which the controller writes to annotations. */
 export interface ControllerIdentity {
   readonly version: string;
   readonly hash: string;
@@ -161,7 +161,10 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** Returns an owner reference to the pool, so that a rendered MachineConfig is deleted together with its pool. */
+/**
+ * Returns an owner reference to the pool, so that the garbage collector deletes a rendered MachineConfig together with
+ * its pool.
+ */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',

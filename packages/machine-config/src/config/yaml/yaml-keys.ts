@@ -57,8 +57,8 @@ function digitsFrom(text: readonly string[], start: number): readonly string[] {
 }
 
 /**
- * Computes the value of digits with 64 bits. As in the original, the code of the ASCII zero is subtracted from every
- * Unicode digit.
+ * Computes the value of digits with 64 bits. As in the original, the function subtracts the code of the ASCII zero from
+ * every Unicode digit.
  */
 const numberOf = (digits: readonly string[], started: bigint): bigint =>
   digits.reduce((value, digit) => BigInt.asIntN(64, value * 10n + BigInt(codeOf(digit) - 0x30)), started);

@@ -156,9 +156,9 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * Returns a text after the conversion of the original, which writes JSON and reads it as YAML. The YAML reader of the
- * original refuses control characters, and treats U+0085 as the end of a line. Unpaired surrogates become U+FFFD, as in
- * the API server.
+ * Converts a text like the original, which writes the text as JSON and then reads the JSON as YAML. The YAML reader of
+ * the original refuses control characters, and treats U+0085 as the end of a line. Unpaired surrogates become U+FFFD,
+ * as in the API server.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;

@@ -29,7 +29,7 @@ export type Entry = WantedFile | WantedLink | WantedDirectory;
 export interface NodeDisk {
   read(path: string): Promise<Entry | undefined>;
   put(path: string, entry: Entry): Promise<void>;
-  /** Removes an entry if it exists; a directory is removed only if it is empty. */
+  /** Removes an entry if it exists. Removes a directory only if the directory is empty. */
   remove(path: string): Promise<void>;
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ export type Add = (path: At, problem: string | undefined) => void;
 /** Checks the section storage of a config. Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
-  // Most configs have no links, so the comparison with links is skipped for them.
+  // Most configs have no links, so the check skips the comparison with links for these configs.
   const below = links.map(({ path }) => `${path}/`);
   const usesLink = (path: string) => below.some((prefix) => path.startsWith(prefix));
   if (links.length > 0) {
@@ -22,7 +22,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
   for (const [index, link] of links.entries()) {
     if (usesLink(link.path)) add(`${at}.links.${index}`, 'link path includes link in config');
-    // Before version 3.3, a link without a target has an empty target, which is not validated.
+    // Before version 3.3, a link without a target has an empty target. The check accepts this target.
     const { target: given = '' } = link;
     if (given === '' && minor >= 3) {
       add(`${at}.links.${index}.target`, 'link target is required');

@@ -3,8 +3,8 @@ type PrintText = (text: string) => string;
 const MAX_LINE = 2048;
 
 /**
- * Returns the problem of a unit, or undefined if systemd can read it. Text before the first section is ignored, as in
- * the parser of the original. Source: coreos/go-systemd, unit/deserialize.go.
+ * Returns the problem of a unit, or undefined if systemd can read it. Like the parser of the original, the check
+ * ignores text before the first section. Source: coreos/go-systemd, unit/deserialize.go.
  */
 export function unitProblem(contents: string | undefined, print: PrintText = JSON.stringify): string | undefined {
   if (contents === undefined) return undefined;
