@@ -110,7 +110,7 @@ export default defineConfig({
           exclude: [...IN_PROCESS, DOCUMENTS, ...LEFT_OUT],
           globalSetup: ['./tools/src/bundle/shared.setup.ts'],
           // No test file changes the state of its process, so several files can share a process. With a process for
-          // each file, the files need 50 % more CPU time.
+          // each file, the tests need 50 % more CPU time.
           isolate: false,
         },
       },

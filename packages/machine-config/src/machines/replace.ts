@@ -185,7 +185,7 @@ export const releaseWrites = (
     return writeOf(deployment, marks, { ...pause?.spec });
   });
 
-/** Removes the pause of a pool, but not a pause of another pool or a user. */
+/** Removes the pause that the given pool set. A pause of another pool or of a user stays. */
 function pauseOf(
   pool: string,
   paused: boolean,

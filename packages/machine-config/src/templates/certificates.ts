@@ -13,8 +13,6 @@ const FIELDS = [
   ['AdditionalTrustBundle', 'additionalTrustBundle'],
 ] as const;
 
-/** The API stores times without fractions of a second. */
-
 function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');
   return [...pem.matchAll(PEM)].flatMap(([text]) => {

@@ -1,7 +1,7 @@
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import { cloudProviderOf, platformOf } from './platform.ts';
 
-/** The variables of templates that do not come from the ControllerConfig. */
+/** Template variables that do not come from the ControllerConfig. */
 export interface TemplateInputs {
   readonly pullSecret?: string | undefined;
   readonly tlsMinVersion: string;

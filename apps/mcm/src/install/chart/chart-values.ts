@@ -375,13 +375,17 @@ function values(programs: ProgramFlags): Fields {
       { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
     replicas: value(
-      'Number of pods. One replica of each container is the leader, and the other replicas are on standby. In a fleet, each replica serves a share of the clusters.',
+      'Number of pods. For each program, one replica is the leader, and the other replicas are on standby. In a fleet, each replica serves a share of the clusters.',
       replicas,
       COUNT,
     ),
     nameOverride: value('Value of the label app.kubernetes.io/name. The default is the name of the chart.', '', NAME),
-    fullnameOverride: value('Name of all objects. The default is the value of nameOverride.', '', NAME),
-    commonLabels: value('Labels of all objects.', {}, COMMON_LABELS),
+    fullnameOverride: value(
+      'Name of all objects that the chart creates. The default is the value of nameOverride.',
+      '',
+      NAME,
+    ),
+    commonLabels: value('Labels of all objects that the chart creates.', {}, COMMON_LABELS),
     crds: group(
       'CustomResourceDefinitions of machines. If machineConfig is enabled, the chart also installs the CRDs of machine configs.',
       {
@@ -406,11 +410,12 @@ function values(programs: ProgramFlags): Fields {
       (container, program) => value(`Flags of ${program}.`, {}, schemaOfFlags[container]),
     ),
     env: forEach(
-      'Environment variables of the programs, in the format of a container. Examples are NODE_EXTRA_CA_CERTS, HTTPS proxies, and variables of a cloud SDK.',
+      'Environment variables of the programs, in the format of the field env of a container. Examples are NODE_EXTRA_CA_CERTS, HTTPS proxies, and variables of a cloud SDK.',
       (_, program) => value(`Environment variables of ${program}.`, [], ENV),
     ),
-    volumeMounts: forEach('Volume mounts in the format of a container, for the volumes in pod.volumes.', (_, program) =>
-      value(`Volume mounts of ${program}.`, [], MOUNTS),
+    volumeMounts: forEach(
+      'Volume mounts for the volumes in pod.volumes, in the format of the field volumeMounts of a container.',
+      (_, program) => value(`Volume mounts of ${program}.`, [], MOUNTS),
     ),
     ...POD_FIELDS,
     serviceAccount: group('ServiceAccount of the controllers.', {
