@@ -254,8 +254,8 @@ export const Annotations = {
    */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * On a Node, the value `<namespace>/<class>` is the class of its machine. mcm needs the class after the machine is
-   * deleted. Only in mcm.
+   * On a Node, the value `<namespace>/<class>` is the class of its machine. mcm needs the class if the Node becomes an
+   * orphan. Only in mcm.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /**

@@ -83,7 +83,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'Machines of the new template failed, so the manager restored the last good template (annotation `undo-on-failure`).',
+      'Machines of the new template failed, so the manager requested a rollback to the last good template (annotation `undo-on-failure`).',
     help: 'Correct the template before you apply it again. `mcm rollout history NAME` shows all templates.',
   },
   RolloutWaiting: {
