@@ -24,5 +24,5 @@ export function presenceProblem({ metadata }: Marked, key: PresenceKey): string 
   const { of, does } = EFFECTS[key];
   const value = metadata[of]?.[key];
   if (value === undefined || !isFalseText(value)) return undefined;
-  return `metadata.${of}[${key}]: ${JSON.stringify(value)} ${does}, because only the presence counts; remove the ${of === 'labels' ? 'label' : 'annotation'}`;
+  return `metadata.${of}[${key}]: ${JSON.stringify(value)} ${does}, because any value has this effect; remove the ${of === 'labels' ? 'label' : 'annotation'}`;
 }

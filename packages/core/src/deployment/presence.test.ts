@@ -23,7 +23,7 @@ describe('keys whose presence counts', () => {
     (value) => {
       const labels = { [Labels.SelectedForUpdate]: value };
       expect(presenceProblem({ metadata: { labels } }, Labels.SelectedForUpdate)).toBe(
-        `metadata.labels[node.machine.sapcloud.io/selected-for-update]: ${JSON.stringify(value)} selects the Node for an update in place, because only the presence counts; remove the label`,
+        `metadata.labels[node.machine.sapcloud.io/selected-for-update]: ${JSON.stringify(value)} selects the Node for an update in place, because any value has this effect; remove the label`,
       );
     },
   );
@@ -45,7 +45,7 @@ describe('keys whose presence counts', () => {
     expect(await inputIgnored(world)).toEqual([
       [
         'MachineSet',
-        'metadata.labels[node.machine.sapcloud.io/scale-up-disabled]: "false" prevents the MachineSet from adding machines, because only the presence counts; remove the label',
+        'metadata.labels[node.machine.sapcloud.io/scale-up-disabled]: "false" prevents the MachineSet from adding machines, because any value has this effect; remove the label',
         1,
       ],
     ]);
@@ -60,7 +60,7 @@ describe('keys whose presence counts', () => {
     await world.change({ metadata: asked });
     await world.pass(5);
     const said =
-      'metadata.annotations[safety.machine.sapcloud.io/unfreeze]: "false" ends the freeze, because only the presence counts; remove the annotation';
+      'metadata.annotations[safety.machine.sapcloud.io/unfreeze]: "false" ends the freeze, because any value has this effect; remove the annotation';
     expect(await inputIgnored(world)).toEqual([
       ['MachineSet', said, 1],
       ['MachineDeployment', said, 1],
