@@ -30,7 +30,11 @@ export const BOUNDS = {
     ms: 10 * MINUTE,
     rule: 'after the fleet is complete, the controllers send no write during the time limit',
   },
-  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
+  reopened: {
+    suites: FLEETS,
+    ms: 160 * SECOND,
+    rule: 'within the time limit, the client reopens a watch that gets no events',
+  },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
@@ -39,12 +43,12 @@ export const BOUNDS = {
   offeringClosed: {
     suites: '`capacity`',
     ms: 10 * MINUTE,
-    rule: 'after a refusal of the cloud, only one machine at a time requests the offering again',
+    rule: 'after a refusal, mcm requests the offering again only after the time limit, with one machine at a time',
   },
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call may reach the cloud after a refusal if the call started within the time limit before the refusal',
+    rule: 'a call that started less than the time limit before a refusal may reach the cloud after the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
@@ -54,17 +58,17 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes the VM before the cloud if the notice is as long as the time limit',
+    rule: 'without faults, mcm deletes an interrupted VM before its deadline if the notice period is the time limit',
   },
   canaryStopped: {
     suites: '`canary`',
     ms: 5 * MINUTE,
-    rule: 'without faults, a canary whose pod is not Ready stops the rollout',
+    rule: 'without faults, the rollout stops within the time limit if the pod of a canary is not Ready',
   },
   canaryRead: {
     suites: '`canary`',
     ms: 30 * SECOND,
-    rule: 'the manager may use data about the pods of canaries for the time limit',
+    rule: 'the data about the pods of canaries that the manager uses may be as old as the time limit',
   },
   bufferFollowed: {
     suites: '`buffers`',
@@ -99,14 +103,14 @@ export const BOUNDS = {
   atRest: {
     suites: MACHINES,
     ms: HOUR,
-    rule: 'after all faults, a machine is Running or Failed, or reports the cause of its wait',
+    rule: 'after the faults have ended, a machine is Running or Failed, or reports the cause of its wait',
   },
   orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'mcm drains and deletes a VM without a Machine' },
   tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'mcm deletes the bootstrap token of a machine' },
   machinesReopened: {
     suites: MACHINES,
     ms: 200 * SECOND,
-    rule: 'the client reopens a watch that gets no events, and reconciles all objects',
+    rule: 'within the time limit, the client reopens a watch that gets no events, and reconciles all objects',
   },
   reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client retries after a refused connection' },
   frozen: {
@@ -143,7 +147,7 @@ export const BOUNDS = {
   detached: {
     suites: MACHINES,
     ms: 2 * MINUTE,
-    rule: 'after the end of the last pod with volumes, a VM with attached volumes stays until the time limit',
+    rule: 'after the last pod with volumes has stopped, mcm keeps a VM with attached volumes until the time limit',
   },
   orphanDrain: {
     suites: MACHINES,
@@ -153,7 +157,7 @@ export const BOUNDS = {
   orphanConfirmed: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'after the loss of a Machine, mcm keeps its VM until the time limit',
+    rule: 'if a Machine is lost, mcm keeps its VM at least until the time limit',
   },
   outdated: {
     suites: MACHINES,
@@ -179,22 +183,22 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'if nothing changes for the time limit, the machine-config-controller sends no write after the limit',
+    rule: 'when no object has changed for the time limit, the machine-config-controller sends no write',
   },
   protected: {
     suites: '`join` with protection',
     ms: 10 * SECOND,
-    rule: 'mcm protects a node in use from the autoscaler',
+    rule: 'mcm protects a node that is in use from a scale-in by the cluster autoscaler',
   },
   fleetServed: {
     suites: FLEET_MODE,
     ms: 25 * SECOND,
-    rule: 'another replica serves the clusters of a replica that ended, stopped running, or lost a cluster',
+    rule: 'if a replica exits, hangs or loses the connection to a cluster, another replica serves its clusters',
   },
   fleetUnwatched: {
     suites: FLEET_MODE,
     ms: 15 * SECOND,
-    rule: 'a replica without a seed cluster observes the Lease of a cluster for this time before it serves the cluster',
+    rule: 'without a seed cluster, a replica watches the Lease of a cluster for this time before it serves the cluster',
   },
   fleetReached: {
     suites: FLEET_MODE,
