@@ -137,7 +137,7 @@ export const BOUNDS = {
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'mcm force-deletes a pod only if the pod still exists at the time limit after its grace period',
+    rule: 'mcm force-deletes a pod only if the pod still exists when the time limit after its grace period has passed',
   },
   unresponsive: {
     suites: MACHINES,
@@ -172,7 +172,7 @@ export const BOUNDS = {
   tokenWithMachine: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, mcm deletes the bootstrap token together with a machine that never joined',
+    rule: 'without faults, when mcm deletes a machine that never joined, it deletes the bootstrap token within the time limit',
   },
   slack: { suites: MACHINES, ms: SECOND, rule: 'deadlines in objects have a precision of one second' },
   healed: {
