@@ -112,16 +112,20 @@ export const BOUNDS = {
     ms: 200 * SECOND,
     rule: 'within the time limit, the client reopens a watch that gets no events, and reconciles all objects',
   },
-  reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client retries after a refused connection' },
+  reconnected: {
+    suites: MACHINES,
+    ms: 25 * SECOND,
+    rule: 'a client retries within the time limit after a refused connection',
+  },
   frozen: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'a shorter outage of the API server does not freeze a controller',
+    rule: 'an outage of the API server that is shorter than the time limit does not freeze a controller',
   },
   thawed: {
     suites: MACHINES,
     ms: 95 * SECOND,
-    rule: 'a frozen controller resumes after the API server responds again',
+    rule: 'a frozen controller resumes within the time limit after the API server responds again',
   },
   prompt: {
     suites: MACHINES,
