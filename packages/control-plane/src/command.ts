@@ -109,7 +109,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** Removes the value of an unknown flag. The parser would print the value, which may be a secret. */
+/** Removes the value of an unknown flag, because the parser would print the value, which may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;

@@ -4,7 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 const LARGE_HEAP = 256 * 2 ** 20;
 /** The heap size in bytes above which the heap may always grow to twice its live size. */
 const HUGE_HEAP = 2 * LARGE_HEAP;
-/** The flag that adds buffers to the limit of the heap. V8 writes an error to the log for a flag that it does not know. */
+/**
+ * The V8 flag that counts the memory of buffers towards the limit of the heap. V8 writes an error to the log for a flag
+ * that it does not know.
+ */
 const BUFFERS = 'external-memory-accounted-in-global-limit';
 const knowsBuffers = (v8: string): boolean => v8.startsWith('13.');
 const CHECK_MS = 5_000;
@@ -17,7 +20,8 @@ const CHECK_MS = 5_000;
  * In a large heap, these limits would cost more than a third of the CPU time.
  *
  * For a huge heap, V8 sometimes chooses a growth of only 20 percent. By default, 64 MB of new buffers start a garbage
- * collection too. With 2,000 requests per second, both cause a collection every ten seconds, and requests wait.
+ * collection too. At 2,000 requests per second, both defaults cause a collection every ten seconds, during which
+ * requests wait.
  * @param v8 the version of V8
  */
 export function heapFlags(heapUsed: number, v8 = process.versions.v8): readonly string[] {

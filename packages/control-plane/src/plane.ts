@@ -82,7 +82,10 @@ export interface ControlPlaneOptions {
   readonly trustInProcess?: boolean;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
-  /** A full store is not a permanent failure. After a permanent failure, the store acknowledges no write. */
+  /**
+   * Called after a permanent failure of the store, after which the store acknowledges no write. A full store is not
+   * permanent.
+   */
   readonly onStoreFailure?: (error: Error) => void;
   /** Reports each failed checkpoint of the store. A failed checkpoint loses no write, but the log of the store grows. */
   readonly onCheckpointError?: (error: Error) => void;

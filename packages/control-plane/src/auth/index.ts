@@ -21,9 +21,7 @@ export interface Authority {
   readonly rbac: RbacAuthorizer;
 }
 
-/**
- * @param serviceAccountKey Returns a P-256 key as PEM, which signs tokens of service accounts.
- */
+/** @param serviceAccountKey Returns the P-256 key that signs tokens of service accounts, as PEM. */
 export function createAccessAuthority(parts: TokenParts, serviceAccountKey: () => string): Authority {
   const { store } = parts;
   const rbac = new RbacAuthorizer(new BindingIndex(store));

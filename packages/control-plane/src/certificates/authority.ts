@@ -171,7 +171,7 @@ const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /**
  * Opens a certificate authority from its stored key and certificate.
- * @param now the start of the validity of issued certificates
+ * @param now the current time; most certificates are valid from one day before this time
  */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);

@@ -34,10 +34,14 @@ const NODE_USER_PREFIX = 'system:node:';
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /**
- * The validity of a certificate starts five minutes before its signature, because the clock of a client may be slow.
+ * The validity of a certificate starts five minutes before the signer signs it, because the clock of a client may be
+ * slow.
  */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** If the lifetime of a certificate is shorter than this time, its validity starts at its signature. */
+/**
+ * If the lifetime of a certificate is shorter than this time, the validity starts when the signer signs the
+ * certificate.
+ */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {

@@ -34,7 +34,7 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** Validation, approval and signing read the same request within milliseconds. */
+/** A cache of parsed requests, because validation, approval and signing read the same request within milliseconds. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 

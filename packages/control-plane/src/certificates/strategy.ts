@@ -156,7 +156,7 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * If a write of the status keeps the number of approval conditions, restores the old conditions
+ * Restores the old approval conditions if a write of the status leaves their number unchanged
  * (`preserveConditionInstances`).
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {

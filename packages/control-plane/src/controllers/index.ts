@@ -132,7 +132,7 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // The caller also refuses an unknown controller name after a leading `-`.
+  // The result contains unknown names after a leading `-`, so that the caller refuses them too.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }

@@ -9,8 +9,8 @@ import { labelProblems } from './schema/words.ts';
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 
 /**
- * Validates the field `spec.conversion` of a CRD. In errors, the fields of the webhook are one level higher than in the
- * API, because kube-apiserver validates its internal type.
+ * Validates the field `spec.conversion` of a CRD. kube-apiserver validates its internal type, so errors contain the
+ * path `webhookClientConfig` instead of `webhook.clientConfig`.
  */
 export function validateConversion(conversion: Fields, path: string): StatusCause[] {
   const strategy = text(conversion.strategy);

@@ -27,7 +27,10 @@ export function defaultCrd(crd: ApiObject): void {
   }
 }
 
-/** Removes a conversion webhook without content from a CRD. kube-apiserver stores two fields without values instead. */
+/**
+ * Removes an empty conversion webhook from a CRD. kube-apiserver stores only the two fields of a webhook, so it loses
+ * an empty webhook.
+ */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);
   const { clientConfig, conversionReviewVersions } = record(conversion.webhook);

@@ -88,13 +88,13 @@ const hasStatus = (version: Fields): boolean => isRecord(record(version.subresou
 interface Contents {
   readonly words: readonly string[];
   readonly paths: Readonly<Record<string, string>>;
-  /** Whether a version that uses the schema has a status subresource. */
+  /** Whether at least one version with the schema has a status subresource. */
   readonly hasStatus: boolean;
 }
 
 /**
- * Validates some fields of a CRD version. As in kube-apiserver, selectable fields are checked only with a schema that
- * is stored at the same level: spec or version.
+ * Validates some fields of a CRD version. As in kube-apiserver, the function checks selectable fields only if the
+ * schema is at the same level: spec or version.
  */
 function validateContents(version: Fields, { words, paths, hasStatus }: Contents): StatusCause[] {
   const hasSchema = words.includes('schema');

@@ -51,7 +51,7 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
-/** For a custom kind, the status subresource is first. */
+/** Returns the subresources of a kind, sorted by name. For a custom kind, the status subresource is first. */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
   if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
@@ -126,7 +126,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     shortNames: kind.shortNames === undefined || kind.shortNames.length === 0 ? undefined : kind.shortNames,
     categories: kind.categories === undefined || kind.categories.length === 0 ? undefined : kind.categories,
-    // The server stores no objects of a kind without the verb `watch`, so the kind has no hash.
+    // A kind without the verb `watch` has no hash, because the server stores no objects of the kind.
     storageVersionHash: verbsOf(kind).includes('watch') ? storageVersionHash(kind) : undefined,
   });
   const parts = subresourcesOf(kind).map((part) => {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-/** Keywords that the document contains only with the value true. */
+/** Boolean keywords that the document omits if the value is false. */
 const FLAGS = [
   'nullable',
   'uniqueItems',
@@ -55,8 +55,8 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // A client that writes protobuf sends every boolean of a CRD, even with the value false. Like kube-apiserver, this
-    // server publishes a boolean only if it is true.
+    // A client that writes protobuf sends every boolean of a CRD, even a false one. Like kube-apiserver, this server
+    // omits false booleans.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
     // kubectl refuses a field that the properties of a schema do not contain. In OpenAPI v2, an object that keeps

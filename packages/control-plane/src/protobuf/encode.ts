@@ -32,7 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** The zero time of Go is null in JSON, and protobuf omits it. */
+/** Writes a time, or nothing for null, which is the JSON form of Go's zero time. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';

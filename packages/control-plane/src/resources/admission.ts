@@ -24,11 +24,11 @@ export interface AdmissionAttributes {
   /** The options in the request, without kind and version. */
   readonly options?: JsonObject | undefined;
   readonly warn: (message: string) => void;
-  /** If only one plugin is called, `reinvocation` is undefined. */
+  /** The state of the second round. If the server calls only one plugin, `reinvocation` is undefined. */
   readonly reinvocation?: Reinvocation;
 }
 
-/** In the second round, each mutating plugin decides which webhooks or policies it calls again. */
+/** Records, for each mutating plugin, which webhooks or policies the plugin calls again in the second round. */
 export class Reinvocation {
   round = 0;
   wanted = false;
@@ -60,7 +60,7 @@ export class Repeats {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** Returns whether the second round skips a webhook or policy, because it was not selected for reinvocation. */
+  /** Returns whether the second round skips a webhook or policy, because it needs no reinvocation. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }

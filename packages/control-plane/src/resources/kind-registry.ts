@@ -12,7 +12,10 @@ export class ServedKind {
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  /** An object from an earlier revision is pruned and gets defaults when it is read. */
+  /**
+   * The revision of the CRD. When the server reads an object from an earlier revision, it prunes the object and adds
+   * defaults.
+   */
   readonly #since: number;
   readonly #stored: ServedKind | undefined;
 

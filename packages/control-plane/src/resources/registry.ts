@@ -89,7 +89,7 @@ export interface Before {
   readonly part: WrittenPart;
 }
 
-/** Returns the stored form of an object, before it becomes JSON. */
+/** Returns the form in which the server stores an object, as an object and not yet as JSON text. */
 function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: Before | undefined): ApiObject {
   if (storedAs === undefined) return object;
   const form = storedAs.encode({ ...object });
@@ -151,14 +151,14 @@ export class Registry {
     return record;
   }
 
-  /** Returns the text that a write would return. */
+  /** Returns the JSON text that the response to a write of this object would contain, for a dry run. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Marks a record that kube-apiserver stores without a default. */
+  /** Records that kube-apiserver stores this object without its defaults. */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
@@ -236,7 +236,7 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // In UTF-8, a UTF-16 code unit has at most three bytes, so the bytes of a short text are not counted.
+  // A UTF-16 code unit needs at most three bytes in UTF-8, so the function does not count the bytes of a short text.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

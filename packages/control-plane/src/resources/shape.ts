@@ -102,8 +102,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether the code decodes like Go's converter. The converter truncates large integers, but Go's JSON decoder refuses
- * them.
+ * Whether this module currently decodes like Go's converter from untyped objects instead of Go's JSON decoder. The
+ * converter truncates large integers, but Go's JSON decoder refuses them.
  */
 let isConverting = false;
 

@@ -25,8 +25,8 @@ export interface CompiledSchema {
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
    * The errors have the order of kube-apiserver: types, formats, limits, required fields and enums, then `scale`, list
-   * keys and CEL rules. With `old`, transition rules are evaluated too, and rule errors about an unchanged value are
-   * only reported to `warn`.
+   * keys and CEL rules. With `old`, the function also evaluates transition rules, and reports rule errors about an
+   * unchanged value only to `warn`.
    */
   validate(
     object: ApiObject,

@@ -16,7 +16,7 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
-/** Of several alternatives in a schema, the one with the most successful checks is the best. */
+/** The result for one alternative of a schema. The alternative with the most successful checks is the best. */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -45,7 +45,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // A number that is no safe integer had a fraction or an exponent in its text, so Go reads a float.
+    // An unsafe number had a fraction, an exponent or more than 64 bits in its text, so Go reads a float.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };

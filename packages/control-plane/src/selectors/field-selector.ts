@@ -104,7 +104,7 @@ const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition)
 
 /**
  * Parses the `fieldSelector` of a query: `a=b,c!=d`.
- * @throws StatusError 400 for an invalid selector, or for a field without a field selector.
+ * @throws StatusError 400 for an invalid selector, or for a field that the kind does not support in selectors.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
   const terms = parseTerms(text);

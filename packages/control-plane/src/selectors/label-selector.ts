@@ -95,7 +95,7 @@ class Parser {
       this.#next();
       operator = '!';
     }
-    // Where a key is expected, `in` and `notin` are keys.
+    // At the position of a key, the words `in` and `notin` are keys.
     const token = this.#next();
     if (token.kind !== 'identifier' && token.kind !== 'word') {
       throw this.#fail(`found '${token.text}', expected: identifier`);
@@ -213,7 +213,7 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
-/** Returns a condition for an index. */
+/** Converts a requirement of a selector to a requirement that an index of the store can evaluate. */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
   switch (operator) {

@@ -50,7 +50,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** If a stream contains more unread bytes, the writer must wait. */
+/** The maximum number of unread bytes in a stream. If a stream contains more, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**

@@ -89,7 +89,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // The signal is created when it is first used, because its creation takes as long as the parsing of the headers.
+    // The getter creates the signal at the first use, because the creation takes as long as parsing the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();

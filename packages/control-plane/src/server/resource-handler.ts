@@ -82,7 +82,10 @@ const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
   'resource.k8s.io',
 ]);
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** For a write, the requested form is checked only after the operation. */
+/**
+ * The forms that the Accept header can request. For a write, the server checks the requested form only after the
+ * operation.
+ */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /**
@@ -113,7 +116,7 @@ export class ResourceHandler {
     try {
       return await this.#handle(request, info, call);
     } catch (error) {
-      // A write that is not durable yet may be the reason for the error, for example an object with the same name.
+      // The error may depend on an earlier write that is not durable yet, for example of an object with the same name.
       await this.#registry.store.settled();
       throw error;
     }

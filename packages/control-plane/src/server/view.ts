@@ -105,7 +105,8 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // For an untyped object, kube-apiserver first tries to read a list, and returns the error of this attempt.
+    // For an untyped object, kube-apiserver first tries to read the object as a list, and returns the error of this
+    // attempt.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,

@@ -21,20 +21,24 @@ parentPort.on('message', (mode) => {
   }
 });`;
 
-/** The sizes at which a checkpoint starts. */
+/** The sizes at which a checkpoint or a restart of the log starts. */
 export interface CheckpointLimits {
-  /** The number of bytes of JSON text that the store writes before the next checkpoint. */
+  /** A checkpoint starts after the store has written this number of bytes of JSON text. */
   readonly bytes: number;
   /**
-   * If more pages remain in the log after a checkpoint, the log restarts at its beginning, and the store pauses its
-   * writes. The file of the log keeps its size, because the release and the allocation of blocks delay writes.
+   * If the log has more pages than this after a checkpoint, the log must restart at its beginning. The store pauses its
+   * writes during the restart. The file of the log keeps its size, because the release and the allocation of blocks
+   * delay writes.
    */
   readonly pages: number;
-  /** The log restarts immediately if the store writes at most this number of bytes during a checkpoint. */
+  /**
+   * A log with more than `pages` pages restarts after a checkpoint during which the store wrote at most this number of
+   * bytes.
+   */
   readonly calm: number;
   /**
-   * If the log has more than `URGENT` times `pages`, the log restarts when the store writes at most this number of
-   * bytes during a checkpoint. Until this restart, checkpoints repeat.
+   * Replaces `calm` if the log has more than `URGENT` times `pages` pages. Checkpoints then repeat until the log
+   * restarts.
    */
   readonly rest: number;
 }
@@ -46,8 +50,8 @@ const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, calm: 2 
  */
 const URGENT = 3;
 /**
- * Above this multiple of `pages`, the log restarts even if its rest is large, because on a slow disk the rest may never
- * become small.
+ * Above this multiple of `pages`, the log restarts even if the store wrote much during the checkpoint. On a slow disk,
+ * the rest of the log may never become small.
  */
 const FORCED = 4;
 

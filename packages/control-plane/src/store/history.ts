@@ -17,7 +17,7 @@ export interface HistoryLimits {
  */
 const MAX_INDEXES = 16;
 
-/** An index of changes. A change has the index values of its new and of its previous object. */
+/** An index of changes. The index stores a change under the values of its new object and of its previous object. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -162,7 +162,7 @@ export class History {
 
   /**
    * @param before The time in milliseconds since the epoch before which changes are removed.
-   * @param upTo The last revision that is removed in any case.
+   * @param upTo The function also removes all changes up to this revision, regardless of their time.
    */
   #forget(before: number, upTo = 0): void {
     for (;;) {

@@ -24,7 +24,7 @@ const watched = (name: string, labels: Record<string, string>, looked: { at: num
 
 const KEYS = 400;
 
-/** Selects by many labels, each label twice, and returns the number of reads of stored objects. */
+/** Searches for each of many labels twice, and returns the number of reads of stored objects. */
 function looksInRotation(others: number): number {
   const looked = { at: 0 };
   const table = new ResourceTable();

@@ -153,7 +153,7 @@ export class MemoryStore implements Store {
 
   #record(draft: RecordDraft): StoredRecord {
     const revision = this.#revision + 1;
-    // If the creation of the text throws an error, the counter of revisions stays unchanged.
+    // If `render` throws an error, the counter of revisions stays unchanged.
     const json = draft.render(revision);
     this.#revision = revision;
     const { namespace, name, labels, fields } = draft;

@@ -5,7 +5,7 @@ import type { StoredRecord } from './record.ts';
 /** The smallest possible character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** A set of keys: the keys that are in a tree, or, if `inside` is false, the keys that are in no tree. */
+/** A set of keys. If `inside` is true, the set contains the keys in the trees, and otherwise all other keys. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;

@@ -14,8 +14,8 @@ import { WordIndex, type Words } from './word-index.ts';
 const MAX_DEMANDS = 128;
 
 /**
- * Two suffixes for keys: the smallest character, and the character after the slash. With such a suffix, a key or a
- * namespace is the end of a range.
+ * Two suffixes for the limits of a range. With `AFTER_KEY`, the range starts after a key. With `AFTER_SLASH`, the range
+ * ends after the keys of a namespace.
  */
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
@@ -156,8 +156,8 @@ export class ResourceTable {
   }
 
   /**
-   * Yields the records as they were at an earlier revision. The first change of a record after the revision contains
-   * this older record.
+   * Yields the records as they were at an earlier revision. The first change after this revision contains the older
+   * record as `previous`.
    */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
@@ -167,7 +167,10 @@ export class ResourceTable {
     }
   }
 
-  /** Yields the matching records at an earlier revision. Such a record still matches now, or has changed since then. */
+  /**
+   * Yields the matching records at an earlier revision. The method searches the records that match now, and the records
+   * that have changed since the revision.
+   */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);

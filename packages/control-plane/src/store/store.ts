@@ -20,7 +20,7 @@ export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
   readonly revision: number;
-  /** The time of the change in milliseconds since the epoch, because changes are compacted by age. */
+  /** The time of the change in milliseconds since the epoch. The store removes changes by their age. */
   readonly time: number;
   readonly record: StoredRecord;
   readonly previous: StoredRecord | undefined;
@@ -46,16 +46,16 @@ export interface PageOptions {
   /** The requirements that the records must meet. The store uses an index to find the records. */
   readonly where?: readonly Demand[] | undefined;
   /**
-   * The page contains only records for which this function is true. The function is not called for the records of later
-   * pages.
+   * The page contains only records for which this function is true. The store does not call the function for records of
+   * later pages.
    */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** The last key of the previous page. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after the key `after`. With this number, the store does not count the records of an older
-   * revision.
+   * The number of records after the key `after`. If the number is known, the store need not count the records of an
+   * older revision.
    */
   readonly left?: number | undefined;
   /** The revision of the records (default: the current revision). Throws RangeError if the revision was compacted. */

@@ -9,7 +9,9 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/** The claim of a new address lasts longer than the timeout of webhooks. */
+/**
+ * The claim of a Service that is not stored yet expires after this time, which is longer than the timeout of webhooks.
+ */
 const PENDING_MS = 60_000;
 
 interface Claim {
@@ -45,7 +47,7 @@ class Claims {
 
   /**
    * Claims a free address or port for a service, and returns whether the address or port was free. If `isTrial` is
-   * true, `claim` claims nothing.
+   * true, `claim` only checks the address or port.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();

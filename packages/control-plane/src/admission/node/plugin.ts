@@ -38,7 +38,7 @@ function checkNode(node: string, { operation, name, object, old }: AdmissionAttr
   if (labels.length > 0) refuse(`is not allowed to modify labels: ${labels.join(', ')}`);
 }
 
-/** Returns the fields of a PersistentVolumeClaim that a node may not change with the status. */
+/** Returns the fields of a PersistentVolumeClaim that must stay unchanged when a node updates the status. */
 function keptOfClaim(claim: ApiObject | undefined): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = claim?.metadata ?? {};
   const {

@@ -12,7 +12,7 @@ export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
-/** @throws StatusError 404 with the singular name of the kind, as in client-go */
+/** @throws StatusError 404 for a missing object; as in client-go, the message contains the singular name of the kind */
 export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
   const record = store.get(`/${kind}s`, namespace, name);
   if (record === undefined) throw notFound({ group: '', plural: kind }, name);

@@ -7,7 +7,7 @@ import type { PodLike, Violation } from './words.ts';
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** From the minor version `replacedSince` on, a stricter check of the level restricted applies instead. */
+/** From the minor version `replacedSince` on, the level restricted uses a stricter check instead of this check. */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],

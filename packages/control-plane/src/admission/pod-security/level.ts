@@ -35,9 +35,9 @@ function parseMinor(version: string): number | 'latest' | undefined {
 }
 
 /**
- * - If the level of `enforce` is invalid, the level is restricted. If the level of `audit` or `warn` is invalid, the
- *   level is privileged.
- * - If the version is invalid, the version is `latest`.
+ * - If the level of `enforce` is invalid, the server uses the level restricted. If the level of `audit` or `warn` is
+ *   invalid, the server uses the level privileged.
+ * - If the version is invalid, the server uses the version `latest`.
  * - If a namespace has no label for `warn`, the level of `enforce` also causes warnings.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {

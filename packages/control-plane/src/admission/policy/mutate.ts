@@ -67,8 +67,8 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
 }
 
 /**
- * Returns the kind whose schema defines how the server merges a configuration into an object. The only subresource
- * whose body type kube-apiserver knows is the Binding.
+ * Returns the kind whose schema defines how the server merges a configuration into an object. The Binding is the only
+ * subresource body whose type is known to kube-apiserver.
  */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;

@@ -88,8 +88,8 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * MutatingAdmissionPolicy runs the policies in order. A policy with reinvocation runs again after later policies
- * changed the object. As in kube-apiserver, a field that a policy changes has no manager in managedFields.
+ * MutatingAdmissionPolicy runs the policies in order. If later policies change the object, a policy with reinvocation
+ * runs again. As in kube-apiserver, a field that a policy changes has no manager in managedFields.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -100,8 +100,8 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // The policy objects of the two rounds are different, but the binding objects are equal, so the code compares the
-      // bindings.
+      // The two rounds use different policy objects, but the same binding objects, so the code identifies a policy by
+      // its binding.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

@@ -135,7 +135,7 @@ interface ParamRef {
   readonly name: string;
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The index keys that every parameter object has, if the object matches the selector. */
+  /** The requirements that each parameter object of the selector meets. An index can evaluate these requirements. */
   readonly where: readonly Demand[];
   /** Whether the server refuses the request if a parameter object is missing. */
   readonly required: boolean;

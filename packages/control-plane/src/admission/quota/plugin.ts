@@ -111,7 +111,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     }
     charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
-  // No `await` is between the read of the quotas and this write, so no other request can change the quotas in between.
+  // No `await` separates the read of the quotas from this write, so no other request can change the quotas in between.
   if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 
@@ -119,8 +119,8 @@ const shown = (amounts: Amounts, names: readonly string[]): Record<string, strin
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
 /**
- * ResourceQuota adds the usage of a request to the quotas. ResourceQuota is the last plugin, so a request that another
- * plugin refuses does not count.
+ * ResourceQuota adds the usage of a request to the quotas. ResourceQuota is the last plugin, so it does not count a
+ * request that another plugin refuses.
  */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',

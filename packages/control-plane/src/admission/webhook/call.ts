@@ -23,7 +23,7 @@ const rejoined = (path: string): string =>
     hexOf,
   );
 
-/** Returns the URL of a webhook, and the address to connect to if the URL contains another address. */
+/** Returns the URL of a webhook. For a Service, the result also contains the address of the connection. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -121,7 +121,8 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
       message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
       reason: reason || undefined,
       details,
-      // A webhook may refuse a request with a status code below 400, which would mean success, so the code becomes 400.
+      // A webhook may refuse a request with a status code below 400. Such a code would mean success, so the server
+      // sends 400.
       code: Math.max(code, 400),
     }),
   );

@@ -13,7 +13,7 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 
 export interface Patched {
   readonly object: ApiObject;
-  /** After a change by a patch, webhooks with reinvocation are called again. */
+  /** Whether a patch changed the object. After a change, the server calls webhooks with reinvocation again. */
   readonly changed: boolean;
 }
 

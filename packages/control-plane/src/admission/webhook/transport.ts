@@ -5,7 +5,7 @@ export interface WebhookCall {
   readonly url: URL;
   /** A webhook with a Service always has `connectTo`. */
   readonly connectTo?: { readonly host: string; readonly port: number } | undefined;
-  /** Without `caBundle`, the webhook needs a certificate from a CA that the operating system trusts. */
+  /** Without `caBundle`, the server accepts only a certificate from a CA that the operating system trusts. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;

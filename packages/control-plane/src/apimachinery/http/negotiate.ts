@@ -65,7 +65,10 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/** The router checks built-in kinds and discovery, a handler checks custom kinds, and their error texts differ. */
+/**
+ * The router checks requests for built-in kinds and discovery. A handler checks requests for custom kinds. The error
+ * texts differ.
+ */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -117,7 +120,7 @@ export interface NegotiateOptions {
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** Returns any format that the client accepts, or else JSON. */
+/** Returns the first supported format in the Accept header, or JSON if the server supports none of the formats. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);
@@ -132,7 +135,9 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** Returns the conversion in a clause of the Accept header. */
+/**
+ * Returns the conversion that a clause of the Accept header requests, or undefined if the server does not support it.
+ */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;

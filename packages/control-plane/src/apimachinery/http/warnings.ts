@@ -5,7 +5,7 @@ const CUT = 256;
 const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
-/** The warnings of a response, without duplicates, empty warnings, and warnings with control characters. */
+/** The warnings of a response. The list omits duplicates, empty warnings, and warnings with control characters. */
 export class Warnings {
   readonly #seen = new Set<string>();
   readonly #out: string[];

@@ -104,7 +104,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // Go accepts a day from 0 to 99 here.
+  // As in Go, the parser first accepts a day from 0 to 99, and checks the range after it has read the whole text.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);

@@ -27,7 +27,9 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/** If its JSON text had a fraction or exponent, the integer is a double. */
+/**
+ * Compares two numbers, one of which is a bigint. An integer with a fraction or exponent in its JSON text is a double.
+ */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;

@@ -6,7 +6,7 @@ declare global {
 
 const { rawJSON } = JSON;
 
-/** Matches texts that may contain an integer beyond 2^53: a position for a number, followed by 16 digits. */
+/** Matches texts that may contain an integer beyond 2^53: 16 digits at a place where a number can be. */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;

@@ -3,11 +3,11 @@ import type { StatusCause } from './status.ts';
 
 /**
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
- * -
+ *
  * - Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as
  * `$id`, and the definition may contain itself.
  * - A function that visits a schema must stop at the depth of the data, or cache its results for each schema object.
- * - In a document with references, write `$id` as a reference.
+ * - A function that writes a document with references must write a reference to `$id` instead of the definition.
  */
 export interface JsonSchema {
   $id?: string;
@@ -115,7 +115,7 @@ export interface KindDefinition {
    * Functions that return field values for field selectors, in addition to `metadata.name` and `metadata.namespace`.
    */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
-  /** Functions for field selectors of other versions of this kind. */
+  /** Functions for field selectors that only another version of this kind supports. */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /** Both conversions of `storedAs` take a whole object, may mutate the object, and return the converted object. */
   readonly storedAs?: {
@@ -171,7 +171,7 @@ export interface KindDefinition {
   /** Returns the texts of `Warning` headers for a valid object. For a new object, `old` is undefined. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /** Whether the metadata of a new object is validated only if `validate` finds no cause. */
+  /** Whether the server validates the metadata of a new object only if `validate` finds no error. */
   readonly assessesMetaLast?: boolean;
 }
 

@@ -9,7 +9,7 @@ const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {
   const known = [...tokens].map(([token, user]) => ({ hash: digest(token), user }));
-  /** Contains only valid tokens, so a program that sends the same token again needs no digest. */
+  /** A cache of valid tokens, so that the function does not compute a digest for a repeated token. */
   const accepted = new Map<string, UserInfo>();
   return (token) => {
     const before = accepted.get(token);

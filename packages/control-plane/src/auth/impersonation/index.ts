@@ -11,8 +11,8 @@ const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
 /**
- * The mode `legacy` needs only the verb `impersonate`. Every other mode of impersonation is limited to some users and
- * verbs.
+ * The mode `legacy` needs only the permission for the verb `impersonate`. Each other mode permits only some
+ * impersonated users and some verbs.
  */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
@@ -67,8 +67,8 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. For
- * each user, the cache contains the mode that the last request was allowed to use.
+ * In a constrained mode, a client needs one permission to impersonate the user, and one permission for the verb of the
+ * request. For each client, the cache contains the mode that allowed the last request.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError The returned function throws 400 for groups without a user, and 403 without permission.
  */

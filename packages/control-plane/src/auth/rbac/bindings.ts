@@ -22,7 +22,10 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** The index parses a changed role or binding only when a request needs the role, because administrators need none. */
+/**
+ * The index parses a changed role or binding only when a request needs the role. Requests of administrators need no
+ * roles.
+ */
 export class BindingIndex {
   /** ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, StoredRecord>();

@@ -92,7 +92,7 @@ const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): 
 
 /**
  * With the verb `escalate`, a user may write any role. With the verb `bind`, a user may write any binding. A rule with
- * resource names permits no creation, because the path of a creation contains no name.
+ * resource names allows no create request, because the path of a create request contains no name.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, operation } = attributes;

@@ -1,4 +1,4 @@
-/** Each controller role is bound to the service account in kube-system with the name of the role. */
+/** The roles of the controllers. A binding grants each role to the service account of the same name in kube-system. */
 export const CONTROLLER_ROLES = `
 attachdetach-controller
   list,watch core: persistentvolumeclaims,persistentvolumes

@@ -197,9 +197,9 @@ kube-system/system:controller:token-cleaner
 `;
 
 /**
- * A binding may have no subjects. A service account is `sa:namespace/name`. kubeadm creates the last bindings of the
- * list for joining nodes. With the bindings of kubeadm, a bootstrap token can request a node certificate, a node can
- * renew the certificate, and the approval is automatic.
+ * A binding may have no subjects. A service account is `sa:namespace/name`. The last bindings of the list are those
+ * that kubeadm creates for joining nodes. With the bindings of kubeadm, a bootstrap token can request a node
+ * certificate, and a node can renew its certificate. A controller approves both requests automatically.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters

@@ -27,7 +27,8 @@ export const rulesReview =
     const status = defined({
       resourceRules,
       nonResourceRules,
-      // The list contains all rules of all roles that exist. The field `evaluationError` reports missing roles.
+      // `incomplete` is false, because the list contains all rules of all existing roles. `evaluationError` reports
+      // missing roles.
       incomplete: false,
       evaluationError: errors.length === 0 ? undefined : joinErrors(errors),
     });

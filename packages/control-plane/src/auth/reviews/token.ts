@@ -10,7 +10,10 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** Returns the status in the request body without its error, because a failed review replaces only the error. */
+/**
+ * Returns the status in the request body without `authenticated`. A failed review keeps the other fields and sets the
+ * error.
+ */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isRecord(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };

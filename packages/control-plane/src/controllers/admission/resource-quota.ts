@@ -13,7 +13,10 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/** If a create request fails after its quota check, the usage stays too high until the next count. */
+/**
+ * The interval between two counts. If a create request fails after its quota check, the usage is too high until the
+ * next count.
+ */
 const RESYNC_MS = 5 * 60 * 1000;
 
 /**

@@ -37,7 +37,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // The controller that signs requests reports the errors of an invalid request.
+    // For an invalid request, the signing controller reports the error.
     return undefined;
   }
 }

@@ -8,8 +8,8 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * A signed or denied certificate request is deleted after an hour. A request without a decision, or without its
- * certificate after the approval, is deleted after a day.
+ * The controller deletes a signed or denied certificate request after an hour. After a day, the controller deletes a
+ * request without a decision, and an approved request without a certificate.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
@@ -23,8 +23,8 @@ function endOfCertificate(request: ApiObject): number {
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Another signer may write an invalid certificate. A request with an unreadable certificate is deleted only because
-    // of its age.
+    // Another signer may write an invalid certificate. The controller deletes a request with an unreadable certificate
+    // only because of its age.
     return Number.POSITIVE_INFINITY;
   }
 }

@@ -20,8 +20,8 @@ const dataOf = (secret: ApiObject, key: string): string =>
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
 /**
- * Returns the expiry of a bootstrap token. Without an expiry, the token never expires, and with an invalid expiry, it
- * has expired.
+ * Returns the expiry of a bootstrap token. A token without an expiry never expires, and a token with an invalid expiry
+ * has already expired.
  */
 function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');

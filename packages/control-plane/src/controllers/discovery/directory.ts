@@ -52,7 +52,7 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** The preferred version of each group is first. */
+  /** Returns all resources. The preferred version of each group is first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }

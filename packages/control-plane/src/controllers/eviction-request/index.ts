@@ -73,7 +73,7 @@ class EvictionKeeper {
     await allowing(this.#api.create(EVICTIONS, eviction, { namespace }), 409);
   }
 
-  /** Adds the labels and owners of later EvictionRequests to the Eviction. */
+  /** Adds the labels of new EvictionRequests to the existing Eviction, and adds these EvictionRequests as owners. */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
     const wanted = labelsOf(requests);

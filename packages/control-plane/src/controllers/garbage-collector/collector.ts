@@ -121,7 +121,7 @@ export class Collector {
       this.#unresolved.add(node.uid);
       return 'unknown';
     }
-    // A cluster-scoped object cannot have an owner in a namespace, so the object is kept.
+    // A cluster-scoped object cannot have an owner in a namespace, so the collector keeps the object.
     if (resource.namespaced && node.namespace === '') return 'unknown';
     const namespace = resource.namespaced ? node.namespace : '';
     const key = JSON.stringify([apiVersion, kind, namespace, name, uid]);

@@ -27,7 +27,7 @@ const apiVersionOf = ({ group, version }: ServedResource): string => (group === 
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
-/** Returns whether an owner reference contains the name and the kind of the owner, and not only the UID. */
+/** Returns whether the name, the kind and the apiVersion in an owner reference match the owner. */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 

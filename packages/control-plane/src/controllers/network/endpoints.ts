@@ -77,7 +77,7 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .map(({ address }) => address)
     .sort(byAddress);
 
-/** Returns the subsets of an Endpoints object. Ports with equal pods are in one subset (`RepackSubsets`). */
+/** Returns the subsets of an Endpoints object. Ports that the same pods serve are in one subset (`RepackSubsets`). */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;

@@ -77,7 +77,10 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/** Returns the labels and annotations of a mirrored slice: most labels of the Endpoints object, and two more. */
+/**
+ * Returns the labels and annotations of a mirrored slice: all labels of the Endpoints object and two more, and most of
+ * its annotations.
+ */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);

@@ -9,7 +9,9 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Finds the time of a change that the endpoints of a Service do not contain yet (`TriggerTimeTracker`). */
+/**
+ * Finds the time of a change of the Service or its pods that the endpoints do not contain yet (`TriggerTimeTracker`).
+ */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 

@@ -15,7 +15,7 @@ import { scheduleTaints } from './taints.ts';
 import { EVICTION_RULES } from './zones.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** Only for a node below this age, the controller writes an event about a new node. */
+/** The controller writes an event about a new node only if the node is younger than this time. */
 const NEW_MS = 60_000;
 const RETRY_MS = 20;
 

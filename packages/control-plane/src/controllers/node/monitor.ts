@@ -156,7 +156,7 @@ export class NodeMonitor {
     return reported === undefined ? 'conflict' : 'reported';
   }
 
-  /** A ready node loses the taint at once, and a wrong taint is replaced. */
+  /** Removes the taint of a ready node and replaces a wrong taint immediately. The queue delays only a first taint. */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
     const queue = this.#queueOf(zoneOf(node));

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
- * After a pause, the queue releases the first name immediately.
+ * A queue that releases names at a limited rate. After a pause, the queue releases the first name immediately.
  * @see kubernetes pkg/controller/nodelifecycle/scheduler
  */
 export class PacedQueue {

@@ -26,7 +26,7 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** Returns the status of a pod that no kubelet can end: the pod has failed for the reason in the condition. */
+/** Returns the status of a pod that no kubelet can end: the phase is Failed, and `condition` contains the reason. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -34,7 +34,7 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/** Returns whether a node is out of service, so its kubelet no longer ends pods. */
+/** Returns whether a node is out of service and not ready, so its kubelet no longer ends pods. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 

@@ -51,7 +51,7 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** Replaces all taints of a node that evict pods by the taint `key`. */
+/** Returns the changed taints of a node: `key` replaces the NoExecute taints of not ready and unreachable nodes. */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;

@@ -141,7 +141,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // A pod in deletion still uses its resources, so only the end of the deletion triggers a retry.
+      // A terminating pod still uses its resources, so the scheduler retries the waiting pods only after the pod is
+      // gone.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
@@ -149,7 +150,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // A waiting pod is retried only if more than its status has changed.
+      // The scheduler retries a waiting pod only if the spec of the pod has changed.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }

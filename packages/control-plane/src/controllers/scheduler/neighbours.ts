@@ -155,7 +155,7 @@ export class Neighbours {
   }
 
   /**
-   * Returns the nodes that satisfy the affinity terms of a new pod. An existing pod counts only if it matches all
+   * Returns the nodes that satisfy the affinity terms of a new pod. An existing pod counts only if the pod matches all
    * terms. If no pod matches, the new pod may match its own affinity terms.
    */
   #attracted(
@@ -187,7 +187,7 @@ export class Neighbours {
     // Topology spread does not count terminating pods.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Topology spread counts only pods on nodes that are possible for the new pod.
+    // Topology spread counts only pods on nodes that the new pod could use.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -9,8 +9,8 @@ interface HostPort {
 }
 
 /**
- * Returns the containers of a pod if they alone determine the ports and requests of the pod, or else the pod. Pods with
- * equal containers share one list of containers, so a map with these keys is small.
+ * Returns a map key for the ports and requests of a pod: the list of containers if nothing else determines them, or the
+ * pod. Pods with equal containers share one list, so a map with these keys is small.
  */
 export function usagePartOf(pod: ApiObject): object {
   const { containers, initContainers, overhead } = look(pod, 'spec');

@@ -3,14 +3,14 @@ import { look } from '../../apimachinery/objects/plain.ts';
 
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** Whether the node stays unsuitable even if other pods are removed (`UnschedulableAndUnresolvable`). */
+  /** Whether the node is unsuitable even without its other pods (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
-/** Returns a refusal of a node that stays valid even if other pods are removed. */
+/** Returns the refusal of a node that is unsuitable even without its other pods. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns a refusal of a node whose resources other pods use. */
+/** Returns the refusal of a node that is unsuitable only because of its other pods. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /**

@@ -68,15 +68,18 @@ const PHASES = ['Pending', 'Unknown', 'Running'];
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
-  // If a node runs more pods of the set, its pods are deleted earlier.
+  // The set first deletes pods on nodes that run many pods of the set.
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** Returns the magnitude of a pod's age, so that pods of about equal age are equal. */
+/** Returns the magnitude of a pod's age: the binary logarithm, so that two pods of similar age have the same value. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
-/** For about equal ages, the UID decides, so a scale-down does not always delete the last pods. */
+/**
+ * For ages of equal magnitude, the UID determines the order, so that a scale-down does not always delete the newest
+ * pods.
+ */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
   if (since === other) return 0;
@@ -110,9 +113,9 @@ function sortByWorth(
 
 /**
  * Sorts pods in the order in which a set deletes them (`ActivePodsWithRanks`).
- * @param now The current time. With `now`, the ages of pods are compared by magnitude. Without `now`, the ages of pods
- * are compared in seconds.
- * @param related Other pods that count as pods of the set when the pods of a node are counted.
+ * @param now The current time. With `now`, the function compares the ages of pods by magnitude. Without `now`, the
+ * function compares the times.
+ * @param related The pods that the function counts for each node (default: `pods`).
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();

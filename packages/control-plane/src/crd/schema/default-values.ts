@@ -9,10 +9,7 @@ import { validateValue } from '../../schema/validate.ts';
 import { decodingCause, embeddedResourceCauses } from './embedded-resource.ts';
 import { type Fields, record } from './fields.ts';
 
-/**
- * Evaluates the CEL rules of a default value twice: for the creation of an object with the value, and for an update
- * that changes nothing.
- */
+/** Evaluates the CEL rules of a default value twice: as for a new object, and as for an update without a change. */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
   const kept = validateRules(value, value, node, undefined, isResource);
@@ -44,7 +41,10 @@ function visitResources(
   }
 }
 
-/** Returns the first value that Go cannot decode, or all errors in the types and metadata of resources in a value. */
+/**
+ * Returns the error about the first resource that Go cannot decode. If Go can decode all resources, returns all errors
+ * in their types and metadata.
+ */
 function resourceCauses(value: unknown, node: SchemaNode, path: string, isResource: boolean): StatusCause[] {
   const causes: StatusCause[] = [];
   let undecoded: StatusCause | undefined;

@@ -18,7 +18,10 @@ import { childrenOf, unreadableWord } from './walk.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** An expensive rule uses at least the share `CONTRIBUTION` of the limit. */
+/**
+ * The maximum number of expensive rules in an error. An expensive rule uses at least the share `CONTRIBUTION` of the
+ * limit.
+ */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
@@ -29,7 +32,7 @@ interface Place {
   readonly path: string;
   /** The maximum number of values that the schema can have in one object. */
   readonly cardinality: number | undefined;
-  /** The path of the list or map around the value, if the server cannot match its items with the old items. */
+  /** The path of the list or map that contains the value, if the server cannot match the items with the old items. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -67,7 +70,7 @@ const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /** As in kube-apiserver, only the first error of the message is reported. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // An earlier check has already reported a field of a wrong type.
+  // If the field has a wrong type, an earlier check has already reported the error.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;
@@ -114,7 +117,7 @@ function addCost(cost: number, field: string, what: string, total: Total): Statu
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
-/** A rule that does not compile counts as a rule without `oldSelf`. */
+/** Validates the use of `oldSelf` in a rule. A rule that does not compile counts as a rule without `oldSelf`. */
 function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
   if (usesOld && place.uncorrelatable !== undefined) {
     const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;

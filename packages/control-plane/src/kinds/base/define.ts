@@ -35,7 +35,7 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
 /** The server supports only `create` for reviews, and stores no reviews. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** For an absent field, a field selector reads ''. */
+/** Returns a function that reads a field for field selectors. For an absent field, the function returns ''. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {

@@ -20,11 +20,13 @@ export type Strategy = Pick<
 /** Creates the strategy of a kind. */
 export function strategy(
   rules: Strategy & {
-    /** An error that the old object already has may be allowed. */
+    /**
+     * Returns the errors of an object. In an update, the function may omit an error that the old object already has.
+     */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Whether the errors of the change are reported before the errors of the object. */
+    /** Whether the server reports the errors from `change` before the errors from `causes`. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {

@@ -184,8 +184,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // After an error in a variable, other expressions may use the variable as any value, so the error is reported only
-    // once.
+    // A variable with an error has any type, so that expressions that use the variable do not report the error again.
     if (name !== '') known[name] = found.type === undefined ? ANY : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

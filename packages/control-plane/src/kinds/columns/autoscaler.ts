@@ -22,8 +22,8 @@ const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
 
 /**
- * Formats a quantity of an autoscaler. Without a status, the value is unknown. As in kube-apiserver, a quantity that a
- * status lacks is `<nil>`.
+ * Formats a quantity of an autoscaler. Without a status, the text is `<unknown>`. As in kube-apiserver, the text is
+ * `<nil>` if the status lacks the quantity.
  */
 const quantity = (holder: Plain, field: string, isKnown: boolean): string =>
   text(holder, field) || (isKnown ? NIL : UNKNOWN);

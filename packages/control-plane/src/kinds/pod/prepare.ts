@@ -20,7 +20,7 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
   return sums;
 }
 
-/** Returns the QoS class of a pod, which depends on the CPU and memory that the pod itself sets. */
+/** Returns the QoS class of a pod. If the pod itself sets resources, they replace the resources of its containers. */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   const holders = isRecord(spec.resources)

@@ -117,7 +117,10 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** Sets the default scaling rules. An empty list of policies stays, so that the validation refuses it. */
+/**
+ * Sets the default scaling rules. The function keeps an empty list of policies, so that the validation can refuse the
+ * list.
+ */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return defined({ ...others, policies: given(rules, 'policies') === null ? policies : undefined, ...rules });

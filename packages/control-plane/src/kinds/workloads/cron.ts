@@ -28,7 +28,7 @@ interface Field {
   readonly open: boolean;
 }
 
-/** A schedule: either sets of values for calendar fields, or a period in milliseconds. */
+/** A schedule: either a period in milliseconds, or the allowed values of each calendar field. */
 export type Schedule =
   | { readonly everyMs: number }
   | {
@@ -73,7 +73,7 @@ function parseRange(expression: string, bounds: Bounds): Field {
   if (parts.length > 2) throw new ScheduleError(`too many slashes: ${expression}`);
   if (stepText !== undefined) {
     step = parseValue(stepText, { ...bounds, names: [] });
-    // The range of `N/step` ends at the maximum of the field.
+    // The form `N/step` means the range from N to the maximum of the field.
     if (last === undefined && !star) high = bounds.max;
   }
   if (low < bounds.min) {
@@ -168,7 +168,9 @@ class Zone {
     });
   }
 
-  /** Returns the local time of an instant as a number: the milliseconds of this local time in UTC. */
+  /**
+   * Returns the local time of an instant as a number: the milliseconds since the epoch of the same clock time in UTC.
+   */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
@@ -201,8 +203,8 @@ const isSpelled = (word: string): boolean =>
 
 /**
  * Returns whether the name of a time zone has the correct capitals. Go reads time zones from files, so Go refuses
- * `europe/berlin`. Node.js accepts any capitals, and lists only canonical names. For other names such as `US/Pacific`,
- * the function compares each word.
+ * `europe/berlin`. Node.js accepts any capitals, and lists only canonical names. For a name that Node.js does not list,
+ * such as `US/Pacific`, the function checks the capitals of each word.
  */
 function isSpelledCorrectly(name: string): boolean {
   const canonical = CANONICAL.get(name.toLowerCase());

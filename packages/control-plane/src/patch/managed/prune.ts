@@ -37,8 +37,8 @@ export function pruneDropped(
 }
 
 /**
- * Returns whether the applying manager owned the item before, and no manager owns the item now. A manager that owns
- * only a field inside the item does not prevent the removal.
+ * Returns whether the applying manager owned the item before, and no manager owns the item now. The server removes the
+ * item even if another manager owns a field inside the item.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 

@@ -148,10 +148,10 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const given = entriesOf(input);
   // As with `skipNonAppliedManager` in kube-apiserver, an object without managers gets no manager until its next apply.
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  // If a patch has changed the kind of an object, kube-apiserver cannot compare the object.
+  // If a patch has changed the kind of an object, kube-apiserver cannot compare the versions, and removes all managers.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry has the API version of another kind, a custom object loses all managers.
+  // If one entry has the API version of another kind, the server removes all managers of a custom object.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);

@@ -83,7 +83,9 @@ interface ContinueToken {
   readonly start: string;
   /** Tokens of kube-apiserver do not contain `left`. */
   readonly left?: number | undefined;
-  /** Tokens of kube-apiserver contain no time, because its storage compacts versions by time. */
+  /**
+   * The time of the first page. Tokens of kube-apiserver contain no time, because kube-apiserver compacts etcd by time.
+   */
   readonly at?: number | undefined;
 }
 
@@ -207,7 +209,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  // The history is compacted by time, even if no object changes.
+  // A version expires after `historyMs`, even if no object changes.
   const now = registry.now().getTime();
   const readAt = token === undefined || token.rv < 0 ? now : token.at;
   if (readAt !== undefined && now - readAt > registry.store.historyMs) {
@@ -248,8 +250,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
 }
 
 /**
- * Changes a key in the store. Clients expect a new version after an expired token, because each compaction of
- * kube-apiserver writes a key.
+ * Writes a key to the store, as each compaction of kube-apiserver does. Clients therefore expect a new version after an
+ * expired token.
  */
 function recordCompaction({ store }: Registry): void {
   store.put('compact_rev_key', {

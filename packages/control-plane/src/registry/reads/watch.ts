@@ -44,7 +44,7 @@ export const frame = (type: EventType, object: string): Uint8Array =>
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only the current event is cached, because all watches receive an event in one turn of the event loop.
+  // The cache contains only the current event, because all watches receive an event in one turn of the event loop.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -185,7 +185,7 @@ class Watcher {
     const { resource } = this.#served;
     this.#seen = this.#durable();
     const { where, matches } = this.#selection;
-    // A page of an older revision needs more time.
+    // A list at an older revision is slower, so the watch requests a revision only if the store has a newer one.
     const revision = this.#seen < store.revision() ? this.#seen : undefined;
     for (const record of store.list(resource, { namespace: this.#within, where, revision }).records) {
       if (matches !== undefined && !matches(record)) continue;
@@ -224,11 +224,11 @@ class Watcher {
 
   /**
    * Converts an event of the store to an event of the watch.
-   * @param isLive Whether the event happens now. kube-apiserver sends the stored form of the object only for current
-   * events.
+   * @param isLive Whether the event is new. For a replayed event, kube-apiserver does not send the stored form of the
+   * object.
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // After a compaction, the state of a watch can contain changes that the store delivers later.
+    // The objects that the watch sent after a compaction may already contain changes that the store delivers later.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);

@@ -27,7 +27,7 @@ import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/** A budget with more entries in `disruptedPods` shows that the disruption controller does not work. */
+/** If a budget has more entries in `disruptedPods`, the disruption controller probably does not work. */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';

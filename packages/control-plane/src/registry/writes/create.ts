@@ -72,7 +72,7 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    // Another version of a custom kind may write the status with the object, so the status stays.
+    // In another version of a custom kind, a client may write the status together with the spec, so the status stays.
     if (!ignoresStatus || object.status === undefined || kind.inVersion !== undefined) return object;
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
@@ -205,8 +205,7 @@ export async function createObject(
   receive(object, target, call);
   if (!byUpdate) dropSystemFields(object);
   object.metadata = tidyMeta(metadata);
-  // After mutating admission, the server replaces the values of `FILLED_IN` fields, so the values in the body get no
-  // manager.
+  // The server sets the `FILLED_IN` fields after mutating admission, so no manager gets the values from the body.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 

@@ -7,8 +7,8 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list. With a limit, only one page of objects is deleted. kube-apiserver lists the objects in
- * pages, so a resourceVersion always selects the exact version.
+ * Deletes the objects of a list. With a limit, the function deletes only one page of objects. As in kube-apiserver,
+ * which lists in pages, a resourceVersion always selects the exact version.
  * @returns the objects in their listed state
  * @throws StatusError if the list fails, or if a deletion is refused
  */
@@ -20,7 +20,7 @@ export async function deleteListed(
   options: DeleteOptions,
 ): Promise<ListResult> {
   const { propagationWarning } = target.served.kind;
-  // The warning is sent even if the list is empty.
+  // The server sends the warning even if the list is empty.
   if (propagationWarning !== undefined && options.propagationPolicy === undefined) call.warn(propagationWarning);
   const asked = list.limit > 0 ? list : { ...list, limit: Number.MAX_SAFE_INTEGER };
   const listed = await listRecords(registry, target, asked);

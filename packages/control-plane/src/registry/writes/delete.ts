@@ -21,10 +21,10 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * If the object has finalizers, a grace period (pods), or dependents that are deleted first, the object is only marked
- * for deletion.
+ * Deletes an object. The function only marks the object for deletion if it has finalizers, a grace period (pods), or
+ * dependents that must be deleted first.
  *
- * @param how `admitted`: admission has already processed the request as another operation, an eviction.
+ * @param how `admitted`: admission has already processed the request as an eviction.
  * @throws StatusError 403, 404 or 409 if the object cannot be deleted
  */
 export async function deleteObject(
@@ -141,7 +141,7 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // If the kind has no grace periods, a grace period in the metadata is ignored.
+  // If the kind has no grace periods, the server ignores a grace period in the metadata.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
@@ -154,7 +154,7 @@ function finish(
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
-/** Returns whether the object already has the deletion marks of this request. */
+/** Returns whether an earlier request has already marked the object for deletion with the same metadata. */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));

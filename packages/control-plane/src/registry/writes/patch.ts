@@ -136,7 +136,7 @@ function mergePatcher(
 ): (target: JsonObject) => JsonObject {
   const prefix = type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ';
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
-  // A strategic merge patch `null` changes nothing.
+  // A strategic merge patch with the value `null` leaves the object unchanged.
   if (patch === null) return (target) => target;
   if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isRecord(patch)) {
     throw replacingPatch(patch);
@@ -425,8 +425,8 @@ function isJsonWithoutRepeats(text: string): boolean {
 }
 
 /**
- * Returns whether an apply keeps the live object, because the apply changes nothing. As in kube-apiserver, the defaults
- * of a version that is not the storage version are not added.
+ * Returns whether an apply keeps the live object, because the apply changes nothing. As in kube-apiserver, such an
+ * apply to a version other than the storage version adds no defaults to the stored object.
  */
 function keepsLive(merged: ApiObject, live: ApiObject | undefined, { kind }: ServedKind): boolean {
   if (live === undefined || kind.storageVersion === undefined) return false;

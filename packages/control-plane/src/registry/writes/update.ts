@@ -337,9 +337,7 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/**
- * Returns whether a body contains an empty list or map, which stored objects never contain, so the write is a change.
- */
+/** Returns whether a body contains an empty list or map. Stored objects never contain one, so the write is a change. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);

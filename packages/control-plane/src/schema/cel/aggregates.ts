@@ -53,7 +53,7 @@ interface Part {
   readonly isOptional: boolean;
 }
 
-/** Returns a part of a literal. */
+/** Returns the type of one part of a list or map literal, with its offset. */
 const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
   type: isOptional && type.kind === 'optional' ? type.item : type,
   at,

@@ -54,7 +54,7 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** An error of a literal is reported only if the expression has no other errors. */
+  /** The checks of literals. The compiler runs these checks only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
   private formats = 0;
   readonly uses = new Set<string>();

@@ -25,7 +25,7 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // A volume that refers to the claim before the binding was reserved by a user.
+  // If the volume already refers to the claim, a user has reserved the volume, so the annotation must be absent.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };

@@ -111,7 +111,10 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** The decision about the claim also determines the binding of the volume, so the claim is processed first. */
+  /**
+   * The binder processes the claim first, because the decision about the claim also determines the binding of the
+   * volume.
+   */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';

@@ -56,7 +56,7 @@ async function applyToClaim(tools: Tools, claim: ApiObject, step: ClaimStep): Pr
       return provision(tools, claim);
     case 'phase': {
       const written = await writer.setClaimStatus(claim, step.phase);
-      // The event about a lost volume is written only once.
+      // The controller writes the event about a lost volume only when the phase changes.
       if (step.event !== undefined && (written || step.phase === 'Pending')) report(tell, claim, step.event);
       return;
     }

@@ -81,8 +81,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Returns whether volume `a` is better than `b`: fewer access modes are better, then a reservation, then a smaller
- * size.
+ * Returns whether volume `a` is better than `b`. The function compares, in this order: fewer access modes, a
+ * reservation, a smaller size, the name.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;

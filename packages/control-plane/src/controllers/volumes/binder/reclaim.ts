@@ -73,7 +73,10 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
   await allowing(api.delete(VOLUMES, { name }), 404, 409);
 }
 
-/** A volume with the policy `Delete` keeps its finalizer until its deletion. */
+/**
+ * Returns the new finalizers of a volume, or undefined for no change. A volume with the policy `Delete` has the
+ * finalizer.
+ */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY];

@@ -55,8 +55,8 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   meta.labels = generation === undefined ? labels : { ...labels, [GENERATION_LABEL]: generation };
   const spec = child(pod, 'spec');
   const affinity = child(child(spec, 'affinity'), 'nodeAffinity');
-  // The DaemonSet controller has already checked the node affinity of the template, so the affinity for the node
-  // replaces it.
+  // The affinity for the node replaces the node affinity of the template, which the DaemonSet controller has already
+  // checked.
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
   affinity.requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchFields }] };
   spec.tolerations = tolerationsOf(spec);

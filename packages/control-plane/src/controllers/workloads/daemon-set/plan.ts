@@ -64,7 +64,9 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
-/** Returns the surplus pods on a node. With a surge, one pod of each template stays until the new pod is available. */
+/**
+ * Returns the surplus pods on a node. With a surge, one old pod and one new pod stay until the new pod is available.
+ */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
   if (!allowsSurge(view)) return sorted.slice(1);
@@ -76,7 +78,7 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** Returns unbound pods whose target node does not exist, because no scheduler can bind the pods. */
+/** Returns the unbound pods whose target node does not exist. No scheduler can bind these pods. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))

@@ -142,7 +142,9 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /** Scales the ReplicaSets of a Deployment that is paused or was scaled. The method does not continue the rollout. */
+  /**
+   * Scales the ReplicaSets of a paused Deployment, or of a Deployment with a new size, without continuing the rollout.
+   */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);

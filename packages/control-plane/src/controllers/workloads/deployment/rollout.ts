@@ -24,8 +24,8 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
   sets.reduce((total, set) => total + count(set), 0);
 
 /**
- * Returns the limits of a rollout. If both limits are zero, the rollout could not continue, so one pod may be
- * unavailable.
+ * Returns the limits of a rollout. If both limits are zero, one pod may be unavailable, because the rollout could not
+ * continue otherwise.
  */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');

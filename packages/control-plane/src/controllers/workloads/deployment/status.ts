@@ -113,7 +113,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // `wanted` is the sum of the wanted sizes of the ReplicaSets, so a pod without a successful creation counts as
+    // `wanted` is the sum of the wanted sizes of the ReplicaSets, so a pod that could not be created counts as
     // unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),

@@ -15,7 +15,7 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Returns whether a job replaces a terminating pod only after the pod has failed. */
+/** Returns whether a job waits until a terminating pod has failed before the job replaces the pod. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;

@@ -30,7 +30,7 @@ interface Tracking {
   readonly release: readonly ApiObject[];
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
-  /** Whether more pods have ended than the status can contain. */
+  /** Whether the number of ended pods exceeds the number of pods that the status can list. */
   readonly isFull: boolean;
 }
 

@@ -106,7 +106,7 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
   return fieldSet(self, children);
 }
 
-/** Returns whether a text is JSON, like the keys and values of list items. */
+/** Returns whether a text is JSON. The keys and values of list items must be JSON. */
 function isJson(text: string): boolean {
   try {
     parseJson(text);

@@ -26,7 +26,7 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * As in cel-go, a macro costs as much as the loop that it represents.
+ * As in cel-go, the cost of a macro is the cost of the loop into which cel-go expands the macro.
  * @param item the size of the first variable of the macro
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {

@@ -7,7 +7,10 @@ const MAX_REQUEST = 3_145_728;
 /** For each type, the minimum size of its JSON text in bytes. */
 const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** The fields of a resource that a schema can require without a declaration, with their minimum sizes. */
+/**
+ * The fields that every resource has, with their minimum sizes. A schema can require these fields without declaring
+ * them.
+ */
 const RESOURCE_FIELDS: Readonly<Record<string, number>> = { apiVersion: 2, kind: 2, metadata: 2 };
 
 /** Returns the minimum size of a value in a request. */

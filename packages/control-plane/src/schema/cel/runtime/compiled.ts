@@ -37,7 +37,7 @@ export interface Scope {
   mixed(at: number, message: string): void;
   /** Returns whether the expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** Applies `step` to a place. If the place is undefined, returns the place of the root. */
+  /** Returns `step(place)`, or the place of the root if `place` is undefined. */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
   /** Compiles a part of an expression that can use additional variables. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;

@@ -35,7 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * The operators and functions whose error depends on the Go type of the value.
+ * For an operator or function, the types of the first value for which the error of cel-go omits the name of the
+ * function.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {

@@ -90,7 +90,7 @@ function printIssue(source: string, issue: CelIssue): string {
   const line = before.split('\n').length;
   const column = issue.at - (before.lastIndexOf('\n') + 1);
   const text = source.split('\n')[line - 1] ?? '';
-  // Below a character of several bytes, the mark is a wide dot or arrow, because the character is often wide.
+  // Below a non-ASCII character, the mark is a full-width dot or arrow, because such a character is often full-width.
   const marks = [...text.slice(0, column)].map((char) => (char > '\x7f' ? '\uff0e' : '.')).join('');
   const arrow = text.charCodeAt(column) > 0x7f ? '\uff3e' : '^';
   const characters = [...before.slice(before.lastIndexOf('\n') + 1)].length;

@@ -8,7 +8,7 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** No expression can contain the variable name of `sortBy`. */
+/** The internal variable of `sortBy`. An expression cannot contain this name. */
 const SORTED = '@__sortBy_input__';
 
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
