@@ -24,8 +24,8 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
 /**
- * Returns true if the 404 response of the API server contains a name, so the object is missing. An API server that does
- * not serve a path responds with a 404 without the name of an object.
+ * Returns true if the 404 response contains the name of an object, which means that the object is missing. If the API
+ * server does not serve the path, the 404 response contains no name.
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 

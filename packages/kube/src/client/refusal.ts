@@ -40,7 +40,7 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
 /** The HTTP codes for which the message of the API server helps users to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** Shorter values of a Secret are ignored in messages, because many of them are common words. */
+/** The client does not search messages for shorter values of a Secret, because many short values are common words. */
 const SHORTEST_SECRET = 6;
 
 function textsIn(value: unknown): readonly string[] {

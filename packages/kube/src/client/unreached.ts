@@ -48,8 +48,8 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns a clause with the reason why no API server responded, and a hint. For a response without a `Status`, the path
- * must be `/version`, because every API server serves `/version`.
+ * Returns a clause with the reason why no API server responded, and a hint. If the response may lack a `Status`, the
+ * caller must have requested `/version`, because every API server serves `/version`.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

@@ -23,7 +23,7 @@ export interface Informer<T extends KubeObject> {
   readonly resource: string;
   readonly store: Store<T>;
   readonly synced: boolean;
-  /** Whether an informer with the option `demand` is closed and has no objects, because no user needs them. */
+  /** Whether an informer with the option `demand` is closed and empty, because no user needs its objects. */
   readonly closed?: boolean;
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** The reason why the API server currently refuses lists and watches: a missing permission (403) or kind (404). */
@@ -32,7 +32,10 @@ export interface Informer<T extends KubeObject> {
   onRefused(handler: () => void): () => void;
   /** Whether the cached objects may be newer than the API server, because a backup was restored. */
   readonly doubted: boolean;
-  /** Controllers start no irreversible action before the API server has proven that it is not older than the cache. */
+  /**
+   * Whether the API server is known to be at least as new as the cache. Controllers start irreversible actions only if
+   * `proven` is true.
+   */
   readonly proven: boolean;
   onDoubt(handler: () => void): () => void;
   /** Calls `handler` after each change, in order and synchronously with the update of the store. */

@@ -3,7 +3,7 @@ import { versionNumber } from './versions.ts';
 
 type Kind = Pick<ResourceDefinition<KubeObject>, 'group' | 'plural'>;
 
-/** A period in which no process held a certain Lease. */
+/** A period in which no process held the Lease of a controller. */
 export interface LeaseVacancy {
   readonly from: Date;
   readonly to: Date;
@@ -15,16 +15,17 @@ export class ServerHistory {
   readonly #reached = new Map<string, number>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /**
-   * Counts the responses that arrived after a restore of the API server, but whose requests started before the restore.
-   */
+  /** The responses that arrived after a restore of the API server, but whose requests started before the restore. */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
     return this.#rollbacks;
   }
 
-  /** If mcm created an object while no process held its Lease, the API server was restored to an older state. */
+  /**
+   * The periods in which no process held the Lease. If mcm created an object in such a period, the API server was
+   * restored.
+   */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
   }
@@ -40,8 +41,8 @@ export class ServerHistory {
   }
 
   /**
-   * Returns the newest version that lists and watches of a kind have reached. A later creation of such an object has a
-   * larger version, unless the API server was restored.
+   * Returns the newest version that lists and watches of a kind have reached. A later object of this kind has a larger
+   * version, unless the API server was restored.
    */
   newestOf({ group, plural }: Kind): number {
     return this.#reached.get(`${plural}.${group}`) ?? 0;

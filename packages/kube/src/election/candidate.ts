@@ -66,7 +66,10 @@ export class Candidate {
     }
   }
 
-  /** Compares a Lease with the last write of this process. */
+  /**
+   * Reports a restore of the API server if the found version of the Lease is older than the version that this process
+   * wrote.
+   */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
@@ -98,7 +101,7 @@ export class Candidate {
     try {
       await this.#write(claim(known, identity, this.#pace.leaseMs, clock.now()), signal);
     } catch (error) {
-      // Another renewal of this process may have succeeded in the meantime.
+      // The failed renewal does not matter if another renewal of this process has succeeded in the meantime.
       if (!this.#isFresh()) throw error;
     }
   }
@@ -118,8 +121,7 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // The deletion of a Lease does not release it, because an active leader creates the Lease again at its next
-        // renewal.
+        // A deleted Lease is not free, because an active leader creates the Lease again at its next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();

@@ -7,8 +7,8 @@ export interface Fence {
    */
   confirm(): Promise<void>;
   /**
-   * Works like `confirm`, but still resolves after the request to stop. The last steps before the release of the Lease
-   * need this method.
+   * Works like `confirm`, but still resolves after the process was asked to stop. The process needs `held` for its last
+   * steps before it releases the Lease.
    */
   held(): Promise<void>;
 }

@@ -94,7 +94,7 @@ async function looksEmpty(
   };
   for (const { informer } of kinds) {
     informer.onChange(look);
-    // If the first list is empty, the informer calls no handler.
+    // The informer calls no handler if the first list is empty, so this code checks the caches after the first list.
     informer.whenSynced(both).then(look, () => undefined);
   }
   await Promise.all(kinds.map(({ informer }) => informer.run(both)));

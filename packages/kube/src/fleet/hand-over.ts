@@ -8,7 +8,7 @@ import { FleetAnnotations } from '../types/fleet-annotations.ts';
 
 const MIB = 2 ** 20;
 /**
- * A cluster is handed over only if its caches exceed the limit for this time, so that a short drain does not cause a
+ * The fleet hands a cluster over only if its caches exceed the limit for this time, so a short drain causes no
  * hand-over.
  */
 const CONFIRM_MS = 30_000;
@@ -72,8 +72,8 @@ export interface HandOverParts {
 }
 
 /**
- * Adds an annotation to the namespace of a cluster whose caches exceed the limit. If the annotation cannot be written,
- * the replica continues to serve the cluster.
+ * Adds an annotation to the namespace of a cluster whose caches exceed the limit. If the replica cannot write the
+ * annotation, the replica continues to serve the cluster.
  */
 export async function handOverLarge(parts: HandOverParts, signal: AbortSignal): Promise<void> {
   const { size, limitMiB, program, namespace, report, clock, log } = parts;

@@ -57,7 +57,7 @@ export class Reach {
     while (!signal.aborted) {
       await this.#silence(signal);
       while (this.#silentSince !== undefined && !signal.aborted) {
-        await probe().catch(() => undefined); // The transport has already recorded the missing response.
+        await probe().catch(() => undefined); // The transport has already recorded the failed probe.
         if (this.#silentMs >= LIMIT_MS) noted(true);
         if (this.#silentMs >= LIMIT_MS && elsewhere())
           return new Unreachable(

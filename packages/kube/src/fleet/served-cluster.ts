@@ -174,7 +174,7 @@ export class ServedCluster {
     this.#error = '';
     this.#setUnreachable(false);
     this.#run?.abort(reason);
-    // A later namespace with the name of a deleted namespace counts as a new cluster.
+    // If a client creates the namespace again later, the new namespace counts as a new cluster.
     this.#deletion = new AbortController();
     this.#empty = false;
     await this.#running;

@@ -229,7 +229,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   recordWrite(object: T): void {
     if (this.closed) return;
-    // A restore of the API server has undone the write, so no watch event will report it.
+    // A restore of the API server has undone the write, so no watch event will report the object.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }

@@ -11,7 +11,10 @@ export function noteFaults(object: object, faults: readonly Fault[]): void {
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
-/** Returns true if the repair of the object's spec or metadata is a guess, so that controllers must not act on it. */
+/**
+ * Returns true if mcm had to guess a value in the object's spec or metadata, so that controllers must not act on the
+ * object.
+ */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
 

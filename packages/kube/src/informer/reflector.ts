@@ -33,7 +33,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The delays after failures; the first delay is short, because most outages are restarts of the API server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** If this number of lists fails because pages expire, the reflector requests a list without pages. */
+/** After this number of lists that failed because of expired pages, the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /** The minimum duration of a watch without an event, as in client-go. */
 const SHORT_WATCH_MS = 1000;
@@ -140,8 +140,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Compares the API server with the cache.
-   * @returns a text if the API server has an older state, an empty text if the comparison has no result, or undefined
-   * if both agree
+   * @returns the evidence if the API server has an older state, an empty text for no result, or undefined if both agree
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;
@@ -152,11 +151,11 @@ export class Reflector<T extends KubeObject> {
     if (versionNumber(resourceVersion) < versionNumber(known))
       return `the API server has version ${resourceVersion}, which is older than the known version ${known}`;
     if (!(versionNumber(resourceVersion) >= versionNumber(known))) return '';
-    // After a deletion, no cached object proves the newest change.
+    // If the newest change was a deletion, no cached object has the newest version.
     if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
     if (present.items.some((item) => isSame(item, newest))) return undefined;
-    // Either the object changed or was deleted during the outage, or the API server was restored. The reflector
-    // requests the state of the API server at the version of the cache to detect a restore.
+    // Either a client changed or deleted the object during the outage, or the API server was restored. To detect a
+    // restore, the reflector requests the state of the API server at the version of the cache.
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known

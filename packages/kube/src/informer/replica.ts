@@ -32,7 +32,10 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /** After a deletion and for an empty cache, `newest` is undefined. */
+  /**
+   * The object with the newest version. If the newest change was a deletion, or if the cache is empty, `newest` is
+   * undefined.
+   */
   get newest(): T | undefined {
     return this.#newest;
   }

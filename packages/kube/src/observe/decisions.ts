@@ -17,7 +17,7 @@ export interface Decision {
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** The active controller must execute an equal decision within this time. */
+/** A decision counts as not executed if the active controller does not execute the same action within this time. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {

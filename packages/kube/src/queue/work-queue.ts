@@ -22,7 +22,7 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key is not urgent, so that urgent keys never block other keys. */
+/** At least every n-th returned key is a key that is not urgent, so that urgent keys never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -55,8 +55,8 @@ class Line {
 }
 
 /**
- * A queue of keys that contains each key at most once. Unlike in client-go, a ready key loses its delay, because the
- * reconcile requests a new delay.
+ * A queue of keys that contains each key at most once. Unlike in client-go, a key that becomes ready loses its pending
+ * delay, because the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;

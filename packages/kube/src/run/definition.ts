@@ -24,7 +24,10 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in fleet mode. In fleet mode, one process has many contexts. */
   readonly cluster: string | undefined;
-  /** Outside of fleet mode, the function is absent. */
+  /**
+   * Returns the number of unreachable clusters in the region of the cluster. Outside of fleet mode, the function is
+   * absent.
+   */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
    * Returns the milliseconds since the control API server last responded to a request of any cluster, only in fleet

@@ -59,8 +59,8 @@ const RENEW_PART = 0.4;
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * The time limit for the last reconciles of a cluster, after which the fence refuses all their writes. Without the
- * limit, a request without a response could delay the end of a cluster by a minute.
+ * The time limit for the last reconciles of a cluster. After the limit, the fence refuses all their writes. Otherwise,
+ * a request without a response could delay the stop of the controllers by a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
@@ -138,7 +138,10 @@ function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: 
   return { name, kept: () => !unused() };
 }
 
-/** Removes the finalizer of a Lease, unless a process acquires the Lease first and causes a conflict. */
+/**
+ * Removes the finalizer of a Lease. If a process acquires the Lease first, the write fails with a conflict, and the
+ * finalizer stays.
+ */
 async function leaveLease<F extends Flags>(
   { definition, seed }: SharedParts<F>,
   { namespace, name }: { readonly namespace: string; readonly name: string },

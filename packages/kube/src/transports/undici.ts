@@ -60,7 +60,7 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Each connection parses invalid certificates itself, so that each request fails with the error of the certificates.
+ * With invalid certificates, each connection parses them again, so that each request fails with the error about them.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {

@@ -1,8 +1,8 @@
 import type { Hold, LocalCluster } from './decide.ts';
 
 /**
- * Whether a rollout wants to start disruptions (`wants`), and whether none of its disruptions is in progress
- * (`settled`).
+ * The state of a rollout: `wants` means that the rollout wants to start disruptions, and `settled` that none is in
+ * progress.
  */
 export interface RolloutNeeds {
   readonly wants: boolean;
@@ -111,7 +111,7 @@ export class ClusterPermit implements RolloutPermit {
     this.#listener = listener;
   }
 
-  /** The next claim has another identity, so an outdated ConfigMap never confirms it. */
+  /** Changes the identity of the next claim, so that an outdated ConfigMap cannot confirm the claim. */
   released(): void {
     this.#number += 1;
   }

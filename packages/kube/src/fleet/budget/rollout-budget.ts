@@ -212,7 +212,7 @@ export class RolloutBudget {
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;
-    // The process removes no claim before it has found the clusters of the fleet.
+    // Until the process has found the clusters of the fleet, it removes no claims.
     if (read === undefined || this.#o.clusters().length === 0) {
       for (const permit of this.#permits.values()) permit.tell();
       return undefined;

@@ -134,7 +134,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // During an outage, this process observes no renewals, so all replicas count as live afterwards.
+    // This process has observed no renewals during the outage, so the lease duration of every replica starts again now.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();

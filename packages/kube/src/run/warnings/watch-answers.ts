@@ -89,7 +89,7 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // The metric shows the current difference between the clocks, and the warning is logged only once.
+    // The log contains the warning only once, because the metric shows the current difference between the clocks.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
