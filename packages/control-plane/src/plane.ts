@@ -174,7 +174,7 @@ async function serve(
   const random = options.random ?? Math.random;
   const kinds = new KindRegistry([...builtinKinds.map(withCrdStrategy), ...alphaKinds(options.runtimeConfig ?? [])]);
   const keptKey = dir === undefined ? undefined : keepServiceAccountKey(dir);
-  // Without a folder, the key for service account tokens is created when the first token is signed.
+  // Without a folder, the control plane creates the key for service account tokens when it signs the first token.
   const access = createAccessAuthority({ store, clock, random }, () => keptKey ?? createKey());
   const { authorize, tokens } = access;
   const { features } = options;
@@ -193,7 +193,7 @@ async function serve(
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;
-  /** Without a socket, the CA is created for the first certificate request. */
+  /** Without a socket, the control plane creates the CA for the first certificate request. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;

@@ -40,7 +40,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: wrongType(fields, value, type) };
 }
 
-/** A number beyond 64 bits is formatted as a float. */
+/** The function formats a number beyond 64 bits as a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 

@@ -67,7 +67,7 @@ const ALLOWED_AT_ROOT =
 
 /**
  * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the
- * root. As in kube-apiserver, only the first forbidden field is reported.
+ * root. As in kube-apiserver, the function reports only the first forbidden field.
  */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {

@@ -14,8 +14,8 @@ export function schemaName(kind: KindDefinition): string {
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /**
- * Joins group and version to one word: `battery.example.dev/v1` → `BatteryExampleDevV1`. The suffix `.k8s.io` of a
- * group is omitted.
+ * Joins group and version to one word: `battery.example.dev/v1` → `BatteryExampleDevV1`. The word omits the suffix
+ * `.k8s.io` of a group.
  */
 function groupWord(kind: KindDefinition): string {
   const group = kind.group === '' ? 'core' : kind.custom ? kind.group : kind.group.replace(/\.k8s\.io$/, '');

@@ -17,7 +17,7 @@ const EXTENSION = /^x-/;
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
   writeMessage(writer, MESSAGES.Document, parseJson(document));
-  // The bytes are copied, because the writer's buffer has spare capacity.
+  // The function copies the bytes, because the writer's buffer has spare capacity.
   return new Uint8Array(writer.finish());
 }
 

@@ -41,7 +41,7 @@ function parseOperation(entry: unknown): Operation {
   return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
 }
 
-/** Splits a JSON pointer. As in evanphx/json-patch, the part before the first slash is ignored. */
+/** Splits a JSON pointer. As in evanphx/json-patch, the function ignores the part before the first slash. */
 const tokens = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -103,7 +103,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** As in kube-apiserver, a missing key is added to a map, although RFC 6902 requires an error. */
+/** As in kube-apiserver, the operation adds a missing key to a map, although RFC 6902 requires an error. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);

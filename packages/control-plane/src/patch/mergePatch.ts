@@ -11,8 +11,8 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // If a list replaces an object, the list is copied unchanged. If a list does not replace an object, null values in
-    // the list are removed.
+    // If a list replaces an object, the function copies the list unchanged. Otherwise, the function removes null values
+    // from the list.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;

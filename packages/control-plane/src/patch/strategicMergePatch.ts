@@ -7,8 +7,8 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`. A list with `x-kubernetes-patch-strategy: merge` is merged by
- * `x-kubernetes-patch-merge-key`. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
+ * Applies a strategic merge patch to a copy of `target`. The function merges a list with the patch strategy `merge` by
+ * the key in `x-kubernetes-patch-merge-key`. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
  * `$deleteFromPrimitiveList/…`.
  *
  * @throws StatusError 400 for an invalid directive, 500 for a missing merge key or an unknown `$patch`, as in

@@ -163,7 +163,7 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Encodes an object with the same bytes as Go's generated code: fields are sorted by number, and maps by key.
+ * Encodes an object with the same bytes as Go's generated code, which sorts fields by number, and maps by key.
  * @throws RangeError if the kind cannot be encoded (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {

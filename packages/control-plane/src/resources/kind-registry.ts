@@ -27,7 +27,7 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** The schema is compiled when it is first used, because most kinds are never used. */
+  /** The getter compiles the schema at the first use, because clients never use most kinds. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });

@@ -28,7 +28,8 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   const causes: StatusCause[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // The keys are validated in lower case, because the first versions of Kubernetes ignored the case of annotations.
+    // The function validates the keys in lower case, because the first versions of Kubernetes ignored the case of
+    // annotations.
     for (const problem of qualifiedNameProblems(key.toLowerCase())) {
       causes.push(invalidValue('metadata.annotations', key, problem));
     }

@@ -248,7 +248,7 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * If a delete request has a body, the query is ignored.
+ * If a delete request has a body, the server ignores the query.
  * @throws StatusError 422 for an invalid option.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {

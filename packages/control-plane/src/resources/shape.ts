@@ -332,7 +332,9 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 
 const SCHEMA = 'V1JSONSchemaProps';
 
-/** As in Go's special decoder, error paths start at the nested schema, and unknown fields are not reported. */
+/**
+ * As in Go's special decoder, error paths start at the nested schema, and the function does not report unknown fields.
+ */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
   return readerOf(SCHEMA)(value, '', '');

@@ -61,7 +61,8 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
 }
 
 /**
- * Each schema is compiled once, so the operations on objects are fast. CEL rules are compiled when they are first used.
+ * The server compiles each schema once, so the operations on objects are fast. The server compiles CEL rules at their
+ * first use.
  */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
@@ -71,7 +72,8 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
     // If the old list is already invalid, the new list may be invalid too (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // Another check reports a missing name. If a required field is missing, no rule is evaluated for the object.
+    // Another check reports a missing name. If a required field is missing, the function evaluates no rule for the
+    // object.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

@@ -3,7 +3,7 @@ import type { SchemaNode } from './model/node.ts';
 
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
-/** A default object may have fields with defaults, so the defaults of parents are set first. */
+/** A default object may have fields with defaults, so the function sets the defaults of parents first. */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
   if (Array.isArray(value)) {

@@ -82,7 +82,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** As in kube-apiserver, an unknown string format is ignored. */
+/** As in kube-apiserver, the server ignores an unknown string format. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['datetime', isDateTime],
   ['date', isDate],
@@ -112,7 +112,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['k8slongname', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
 ]);
 
-/** As in Go, hyphens in the name of a format are ignored. */
+/** As in Go, the function ignores hyphens in the name of a format. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
 /** Returns whether a text has a format. */

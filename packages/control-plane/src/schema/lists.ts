@@ -53,7 +53,7 @@ export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, un
 
 /**
  * Returns whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). If a list has keys,
- * its items are matched by their keys.
+ * the function compares items with equal keys.
  */
 export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boolean {
   if (Array.isArray(value)) {

@@ -6,8 +6,8 @@ const NO_FIELDS: JsonSchema = { type: 'object' };
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Removes the fields that a schema does not contain, unless `keep` is set. A schema with
- * x-kubernetes-preserve-unknown-fields keeps unknown properties, but the values of known properties are pruned.
+ * Removes the fields that a schema does not contain, unless `keep` is set. With x-kubernetes-preserve-unknown-fields,
+ * the function keeps unknown properties, but prunes the values of known properties.
  */
 export function pruneValue(
   value: unknown,

@@ -226,8 +226,8 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema. With an old value, transition rules are evaluated too, and rule errors about
- * unchanged values become warnings.
+ * Evaluates the CEL rules of a schema. With an old value, the function also evaluates transition rules, and rule errors
+ * about unchanged values become warnings.
  */
 export function validateRules(
   value: unknown,

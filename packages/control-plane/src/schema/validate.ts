@@ -92,7 +92,7 @@ function patternProblem({ pattern, patternText }: SchemaNode, value: string): st
   return `${patternText}, but pattern is invalid: ${pattern.message}`;
 }
 
-/** As in kube-apiserver, only the first problem of a text is reported. */
+/** As in kube-apiserver, the function reports only the first problem of a text. */
 function checkText(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.maxLength !== undefined || node.minLength !== undefined) {
@@ -306,7 +306,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/** @param old the old value; an unchanged value is not validated again (ratcheting) */
+/** @param old the old value; the function does not validate an unchanged value again (ratcheting) */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;

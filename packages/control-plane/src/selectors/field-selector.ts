@@ -78,7 +78,7 @@ export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
     .map((part) => parseTerm(part, text))
-    // A requirement without a field and a value is ignored.
+    // The parser ignores a requirement without a field and a value.
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /** Returns the requirements of a field selector for authorizers, including fields that the server does not know. */

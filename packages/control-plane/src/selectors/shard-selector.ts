@@ -45,7 +45,7 @@ function rangeOf(text: string, part: string): Range {
   return range;
 }
 
-/** The hashes of the fields of a record. A record never changes, so each hash is computed once. */
+/** The hashes of the fields of a record. A record never changes, so the function computes each hash once. */
 const hashes = new WeakMap<StoredRecord, Partial<Record<Field, bigint>>>();
 
 function hashOf(record: StoredRecord, field: Field): bigint {

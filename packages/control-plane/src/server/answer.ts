@@ -7,7 +7,7 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** A smaller response is not compressed. */
+/** The minimum size of a response that the server compresses. */
 const GZIP_FROM = 128 * 1024;
 
 /** Returns a response with a JSON text. A kind without a protobuf form always has a JSON response. */

@@ -245,7 +245,7 @@ export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collection
     })
     .map(({ method, name, sub, prefix, query: asked, types, mutations, harm, operations, bytes }) => {
       const { object } = collection;
-      // The CRD is never deleted, because no later request could use the custom kind.
+      // The test never deletes the CRD, because later requests could not use the custom kind then.
       const named = method === 'DELETE' && object.kind === 'CustomResourceDefinition' ? 'f.other.dev' : name;
       const item = method === 'POST' && sub === '' ? '' : `/${named}`;
       let path = `${collection.path}${item}${sub === '' || item === '' ? '' : `/${sub}`}`;
@@ -274,7 +274,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // A text that is not JSON is sent unchanged.
+    // The test sends a text that is not JSON unchanged.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

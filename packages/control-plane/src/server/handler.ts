@@ -135,8 +135,8 @@ export class Handler {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      // A list that selects one object by its name is authorized as a request for this object. The deletion of such a
-      // list is authorized as a request for all objects.
+      // A list that selects one object by its name needs only the permission for this object. The deletion of such a
+      // list needs the permission for all objects.
       name: info.name === '' && verb !== 'deletecollection' ? selectedName(fields) : info.name,
       fields: fields.length === 0 ? undefined : fields,
     });

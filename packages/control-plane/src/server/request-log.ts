@@ -21,7 +21,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A failed write is ignored, because a full disk must not end the server.
+    // The log ignores a failed write, because a full disk must not end the server.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

@@ -89,8 +89,8 @@ const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'port
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /**
- * Parses the options of a write. When a client creates an object, the media type of the body is checked before the
- * options.
+ * Parses the options of a write. When a client creates an object, the server checks the media type of the body before
+ * the options.
  */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
@@ -126,8 +126,8 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` is the path at the target of the proxy. For custom kinds, the path after a subresource is
-    // ignored.
+    // The path after `proxy` is the path at the target of the proxy. For custom kinds, the server ignores the path
+    // after a subresource.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -180,7 +180,7 @@ export class ResourceHandler {
       case 'PUT':
       case 'PATCH':
         if (!kind.custom) break;
-        // The type of a patch is checked before the name of the object.
+        // The server checks the type of a patch before the name of the object.
         if (request.method === 'PATCH') patchTypeFor(request, served);
         throw badRequest('name must be provided');
       default:
@@ -222,7 +222,7 @@ export class ResourceHandler {
   async #subresource(context: Context): Promise<ServerResponse> {
     const { request, served, target, call, info } = context;
     const { kind } = served;
-    // For custom kinds, the path after a subresource is ignored.
+    // For custom kinds, the server ignores the path after a subresource.
     const isWhole = kind.custom === true || info.rest.length === 0;
     if (info.subresource === 'status' && kind.subresources?.status === true && isWhole) {
       switch (request.method) {

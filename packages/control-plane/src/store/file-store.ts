@@ -21,10 +21,10 @@ const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
 /** The `PRAGMA application_id` of a store file ("mcmP"). A database file without this ID belongs to another program. */
 const APPLICATION_ID = 0x6d636d50;
-/** The version of the tables in the store file. A store file with a newer version is refused. */
+/** The version of the tables in the store file. The program refuses a store file with a newer version. */
 const LAYOUT = 1;
 
-/** The data folder cannot be used. The message is one sentence for the user. */
+/** The error of a data folder that the program cannot use. The message is one sentence for the user. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -264,8 +264,8 @@ export class FileStore extends MemoryStore {
 
   /**
    * Opens the store of a data folder. If the disk is full, the store refuses writes until space is free.
-   * @param options `onFailure` is called once if writes to the file fail permanently. After this failure, no write is
-   * acknowledged. `onCheckpointError` is called for each failed checkpoint.
+   * @param options The store calls `onFailure` once if writes to the file fail permanently, and then acknowledges no
+   * write. The store calls `onCheckpointError` for each failed checkpoint.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {

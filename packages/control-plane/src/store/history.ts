@@ -112,8 +112,8 @@ export class History {
   }
 
   /**
-   * Returns the changes after a revision that can match the requirements. If some of these changes are no longer in the
-   * history, the result is undefined.
+   * Returns the changes after a revision that can match the requirements. If the history no longer contains some of
+   * these changes, the result is undefined.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
@@ -137,8 +137,8 @@ export class History {
   }
 
   /**
-   * Returns the index for a requirement. The first request creates the index. If too many indexes exist, the least
-   * recently used index is removed.
+   * Returns the index for a requirement. The first request creates the index. If too many indexes exist, the method
+   * removes the least recently used index.
    */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;
@@ -161,7 +161,7 @@ export class History {
   }
 
   /**
-   * @param before The time in milliseconds since the epoch before which changes are removed.
+   * @param before The method removes the changes before this time, in milliseconds since the epoch.
    * @param upTo The function also removes all changes up to this revision, regardless of their time.
    */
   #forget(before: number, upTo = 0): void {

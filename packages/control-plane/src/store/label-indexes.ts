@@ -38,7 +38,7 @@ export class LabelIndexes {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;
     const index = new RecordIndex(`${LABEL}${label}`);
-    // If no record has the label any more, its index is removed.
+    // If no record has the label any more, the store removes the index of the label.
     if (carriers === undefined) return index;
     for (const key of carriers) {
       const record = recordOf(key);

@@ -19,7 +19,8 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * The listeners of a resource. An event is sent only to listeners whose requirements match its new or previous object.
+ * The listeners of a resource. The store sends an event only to listeners whose requirements match the new or the
+ * previous object of the event.
  */
 export class Listeners {
   readonly #all: Group = new Set();

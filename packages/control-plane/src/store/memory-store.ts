@@ -133,16 +133,16 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Called once for each write, in the order of the writes. `deliver` sends the event of the write, and must be called
-   * in this order too.
+   * Called once for each write, in the order of the writes. `deliver` sends the event of the write. The subclass must
+   * call `deliver` in the same order.
    */
   protected journal(_event: StoreEvent, deliver: () => void): void {
     deliver();
   }
 
   /**
-   * Undoes a write. Writes must be undone from the newest to the oldest. The revision of an undone write is never used
-   * again.
+   * Undoes a write. Writes must be undone from the newest to the oldest. The store never uses the revision of an undone
+   * write again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);

@@ -1,5 +1,5 @@
 const MAX = 64;
-/** A node with fewer entries is joined with a neighbor, if the neighbor has space. */
+/** The tree joins a node with fewer entries with a neighbor, if the neighbor has space. */
 const MIN = 16;
 
 /**

@@ -9,7 +9,8 @@ import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
 /**
- * A search uses indexes for at most this number of requirements. All other requirements are compared with each record.
+ * A search uses indexes for at most this number of requirements. The search compares all other requirements with each
+ * record.
  */
 const MAX_DEMANDS = 128;
 

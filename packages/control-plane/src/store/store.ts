@@ -31,8 +31,8 @@ export interface StoreEvent {
 export type StoreListener = (event: StoreEvent) => void;
 
 /**
- * A page of records, sorted by the keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes before
- * `a/x`.
+ * A page of records, sorted by the keys `namespace/name`. As in etcd, the order of keys is the order of their bytes:
+ * `a-b/x` comes before `a/x`.
  */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
@@ -104,9 +104,9 @@ export interface Store {
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for each later change of the resource, in order. A change is reported after it is durable. With
-   * requirements, `listener` gets at least each change whose new or previous record meets them. Returns a function that
-   * removes the listener.
+   * Calls `listener` for each later change of the resource, in order. The store reports a change after the change is
+   * durable. With requirements, `listener` gets at least each change whose new or previous record meets them. Returns a
+   * function that removes the listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;

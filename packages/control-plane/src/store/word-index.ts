@@ -4,8 +4,8 @@ import type { StoredRecord } from './record.ts';
 export interface Words {
   /**
    * Returns the words of a record, as alternative sets. The index stores the record under the words of only one set,
-   * the set with the rarest words. The function is called once for each record. A record without a set is not in the
-   * index.
+   * the set with the rarest words. The store calls the function once for each record. A record without a set is not in
+   * the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

@@ -21,7 +21,9 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** A variable of an expression is computed only when the expression uses the variable. */
+/**
+ * The values of the variables of an expression. The server computes a value only when the expression uses the variable.
+ */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -74,7 +76,7 @@ function compile(source: string, mutates: boolean): Program | string {
   }
 }
 
-/** A named expression is evaluated at most once, at its first use. */
+/** The server evaluates a named expression at most once, at its first use. */
 export class LazyVariables extends LiteralMap {
   readonly #expressions: ReadonlyMap<string, Expression>;
   readonly #scope: Scope;

@@ -26,7 +26,7 @@ export function templateOf(resource: string, object: ApiObject): PodLike | undef
   return isRecord(template.spec) ? podOf(template) : undefined;
 }
 
-/** An update of a pod is checked only if the update adds or removes a container, or changes an image. */
+/** The plugin checks an update of a pod only if the update adds or removes a container, or changes an image. */
 export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
   const [next, before] = [look(pod, 'spec'), look(old, 'spec')];
   for (const field of ['containers', 'initContainers']) {

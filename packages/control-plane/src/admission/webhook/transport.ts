@@ -24,7 +24,7 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** As in Go's TLS library, each certificate of the bundle is trusted, even without the CA flag. */
+/** As in Go's TLS library, the server trusts each certificate of the bundle, even a certificate without the CA flag. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 

@@ -30,7 +30,7 @@ const precedes = (a: Clause, b: Clause): boolean =>
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
   (!a.type.endsWith('*') && b.type.endsWith('*'));
 
-/** Parsed headers are cached, because clients send only a few different headers. */
+/** A cache of parsed Accept headers. Clients send only a few different headers. */
 const parsedHeaders = new Map<string, readonly Clause[]>();
 
 function parseAccept(header: string): readonly Clause[] {

@@ -1,4 +1,4 @@
-/** If the warnings of a response are too long, each warning is shortened. */
+/** If the warnings of a response are too long together, the server shortens each warning. */
 const LIMIT = 4096;
 const CUT = 256;
 

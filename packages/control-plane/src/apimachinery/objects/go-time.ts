@@ -6,7 +6,7 @@ export interface GoTime {
 const SECONDS = '2006-01-02T15:04:05Z07:00';
 const MICROS = '2006-01-02T15:04:05.000000Z07:00';
 
-/** Quotes a text as Go's package `time` does: every byte outside of printable ASCII is escaped. */
+/** Quotes a text as Go's package `time` does, which escapes every byte outside of printable ASCII. */
 function quote(text: string): string {
   let quoted = '"';
   for (const character of text) {

@@ -72,7 +72,8 @@ export interface KindDefinition {
   /** Default: create, delete, deletecollection, get, list, patch, update and watch. */
   readonly verbs?: readonly string[];
   /**
-   * Without a schema, all fields of an object are kept. The functions `validate` and `validateUpdate` check the values.
+   * Without a schema, the server keeps all fields of an object. The functions `validate` and `validateUpdate` check the
+   * values.
    */
   readonly schema?: JsonSchema;
   /** Only built-in kinds have a model. */
@@ -158,7 +159,7 @@ export interface KindDefinition {
   readonly shownAs?: (text: string) => string;
   /**
    * Sets defaults when an object is stored or read, and returns whether a default was missing. The validation runs
-   * before the fields of `defaultsOnRead` are set.
+   * before `defaultsOnRead` sets its fields.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /** Prepares an object for its creation: removes fields that a client may not set, and sets fields of the server. */

@@ -20,7 +20,7 @@ const POLICIES: Resource = {
 
 const MAX_TYPES = 10;
 
-/** Returns the kinds that the rules of a policy select. Resources with wildcards are skipped. */
+/** Returns the kinds that the rules of a policy select. The function skips resources with wildcards. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>

@@ -24,8 +24,8 @@ export function specOf(request: ApiObject): RequestSpec {
 }
 
 /**
- * Adds a condition to a certificate request. A conflict is ignored, because the write of the other client triggers
- * another sync.
+ * Adds a condition to a certificate request. The function ignores a conflict, because the write of the other client
+ * triggers another sync.
  */
 export async function addCondition(
   api: Api,

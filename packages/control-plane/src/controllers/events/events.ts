@@ -61,11 +61,11 @@ class Recent<V> extends Map<string, V> {
 }
 
 /**
- * Writes events by the rules of the event recorder in client-go.
+ * Records events by the rules of the event recorder in client-go.
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - For one object, a limited number of events of each type is written.
- * - A rejected event is reported to `onError` and is not retried.
+ * - For each object, the recorder writes only a limited number of events of each type.
+ * - The recorder reports a rejected event to `onError` and does not send the event again.
  * @see client-go tools/record
  */
 export class EventWriter {
@@ -142,7 +142,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event, even if the event is not written. */
+  /** Counts an event, even if the recorder does not write the event. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,

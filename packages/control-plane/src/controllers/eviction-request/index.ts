@@ -54,7 +54,7 @@ class EvictionKeeper {
     }
     await this.#relate(running, target);
     const status = evictionStatus(running, target);
-    // The changed status causes an event, which starts the next step.
+    // The changed status causes a watch event, which starts the next step.
     if (await this.#writeStatus(EVICTIONS, running, status)) return undefined;
     if (pod === undefined || isDying(pod)) return undefined;
     const at = nextAttemptAt(running);

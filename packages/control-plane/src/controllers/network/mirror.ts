@@ -45,7 +45,7 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
 
 /**
  * Converts Endpoints to slices, one for each address family and list of ports. If the number of addresses exceeds the
- * limit, ready addresses are mirrored first (`reconcile`).
+ * limit, the controller mirrors ready addresses first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -109,7 +109,7 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
   );
 }
 
-/** Takes a slice with the address family out of `free` for reuse. A slice with equal ports is preferred. */
+/** Takes a slice with the address family out of `free` for reuse, preferably a slice with equal ports. */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
   const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);

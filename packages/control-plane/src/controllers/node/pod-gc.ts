@@ -9,7 +9,7 @@ import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/** After the deletion of a node, its pods are kept for this time. */
+/** The controller keeps the pods of a deleted node for this time. */
 const QUARANTINE_MS = 40_000;
 
 /** The maximum number of ended pods in the cluster. */

@@ -60,7 +60,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** Keys are processed after the current turn of the event loop, because one turn may change several objects. */
+  /** The queue starts workers after the current turn of the event loop, because one turn may change several objects. */
   #schedule(): void {
     if (this.#scheduled || this.#state !== 'open' || this.#waiting.size === 0) return;
     this.#scheduled = true;

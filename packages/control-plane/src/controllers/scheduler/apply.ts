@@ -45,7 +45,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** A deleted pod, or a pod with a node, is ignored. */
+  /** The function ignores a deleted pod, and a pod that already has a node. */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

@@ -90,7 +90,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** Pods are counted in groups of similar pods, because a check of each group is faster than a check of each pod. */
+/** Counts pods in groups of similar pods, because the scheduler checks each group faster than each pod. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();

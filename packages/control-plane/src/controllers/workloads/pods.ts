@@ -64,7 +64,7 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
-/** Returns the values by which pods are sorted for a scale-down. */
+/** Returns the values by which a scale-down sorts a pod. */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
@@ -126,7 +126,7 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 /** Sorts pods in the order in which a job deletes them (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** Returns a copy of a pod that is marked as being deleted. */
+/** Returns a copy of a pod with a deletion time. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },

@@ -68,7 +68,7 @@ const isFieldPath = (path: string, schema: Fields): boolean =>
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
-/** As in kube-apiserver, only the first error of the message is reported. */
+/** As in kube-apiserver, the function reports only the first error of the message. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   // If the field has a wrong type, an earlier check has already reported the error.
   const message = text(spec.message);
@@ -223,7 +223,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // If a schema is invalid, its rules are not compiled, because their errors would be misleading.
+  // The function does not compile the rules of an invalid schema, because their errors would be misleading.
   const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
   if (!isExposed(nodeOf(schema as JsonSchema))) {

@@ -1,7 +1,7 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { type Fields, record, text } from './fields.ts';
 
-/** Schemas below this depth are not validated, because the recursion would need too much stack. */
+/** The server does not validate schemas below this depth, because the recursion would need too much stack. */
 export const MAX_DEPTH = 1000;
 
 export interface Place {

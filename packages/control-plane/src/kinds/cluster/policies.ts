@@ -134,7 +134,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // The expressions of a policy may use its variables, so the variables are validated first.
+    // The expressions of a policy may use its variables, so the function validates the variables first.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),

@@ -97,7 +97,7 @@ function domainFindings(findings: Findings, address: string, at: string): void {
 }
 
 function sliceAddress(findings: Findings, address: string, type: string, at: string): void {
-  // Addresses of an unknown type are not validated.
+  // The function does not validate addresses of an unknown type.
   if (!TYPES.includes(type)) return;
   if (type === 'FQDN') {
     domainFindings(findings, address, at);

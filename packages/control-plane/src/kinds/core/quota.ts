@@ -239,7 +239,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
     tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`);
   }
   if (ratio !== undefined && min !== undefined && max !== undefined) {
-    // As in kube-apiserver, small amounts are compared in thousandths.
+    // As in kube-apiserver, the function compares small amounts in thousandths.
     const areSmall = [ratio, min, max].every((amount) => quantityValue(amount) < MOST_MILLI);
     const numberOf = (amount: unknown): number => Number(areSmall ? quantityMilli(amount) : quantityValue(amount));
     const most = numberOf(max) / numberOf(min);

@@ -223,7 +223,7 @@ export const volumeStrategy = strategy({
   change(volume, old) {
     const spec = look(volume, 'spec');
     const before = look(old, 'spec');
-    // As in kube-apiserver, an updated volume is validated twice.
+    // As in kube-apiserver, the server validates an updated volume twice.
     const causes = volumeCauses(volume);
     const [source, oldSource] = [comparedSource(sourceOf(spec), sourceOf(before)), sourceOf(before)];
     if (!jsonEquals(source, oldSource)) {

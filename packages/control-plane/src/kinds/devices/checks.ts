@@ -32,7 +32,7 @@ export const integer = (holder: Plain, field: string): number | bigint => {
   return isNumber(value) ? value : 0;
 };
 
-/** If a list has too many items, the items are not validated. */
+/** If a list has too many items, the function does not validate the items. */
 export function isTooLong(findings: Findings, list: readonly unknown[], most: number, at: string): boolean {
   if (list.length <= most) return false;
   findings.add([tooMany(at, list.length, most)]);

@@ -53,7 +53,7 @@ function others(resources: Plain): Plain {
   return { requests: of('requests'), limits: of('limits') };
 }
 
-/** Returns whether the resources of a container have changed. As in kube-apiserver, new claims are ignored. */
+/** Returns whether the resources of a container have changed. As in kube-apiserver, the function ignores new claims. */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
   const { resources: _before, ...restBefore } = before;

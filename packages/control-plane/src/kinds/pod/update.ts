@@ -70,7 +70,10 @@ function freezeNodeAffinity(frozen: Plain, before: Plain): void {
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** Returns whether a list starts with all items of the old list, so that items were only added. */
+/**
+ * Returns whether a list starts with all items of the old list, which means that the client only added items at the
+ * end.
+ */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
 /**

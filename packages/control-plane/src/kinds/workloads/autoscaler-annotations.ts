@@ -264,7 +264,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   return annotations;
 }
 
-/** Invalid annotations are ignored. */
+/** The function ignores invalid annotations. */
 export interface AnnotatedFields {
   readonly metrics?: readonly Plain[] | undefined;
   readonly currentMetrics?: readonly Plain[] | undefined;

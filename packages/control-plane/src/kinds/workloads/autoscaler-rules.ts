@@ -67,7 +67,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** Only the first source of an entry is validated. */
+/** The function validates only the first source of an entry. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',

@@ -156,7 +156,7 @@ export const autoscalerV1Strategy = {
   ...strategy({
     setDefaults(object) {
       defaultReplicas(object);
-      // If the annotation contains metrics, no default metric is set.
+      // If the annotation contains metrics, the server sets no default metric.
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
@@ -183,7 +183,7 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
-      // `autoscaling/v2` has a field for each annotation of v1, so the annotations are removed.
+      // The function removes the annotations of v1, because `autoscaling/v2` has a field for each of them.
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');

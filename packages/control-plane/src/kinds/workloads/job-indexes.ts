@@ -59,7 +59,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** As in kube-apiserver, invalid ranges are skipped. */
+/** As in kube-apiserver, the function skips invalid ranges. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

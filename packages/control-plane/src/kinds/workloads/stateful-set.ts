@@ -103,7 +103,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * Returns the spec with a volume in the template for each claim. Hostname and subdomain are omitted, because the
+ * Returns the spec with a volume in the template for each claim. The result omits hostname and subdomain, because the
  * controller sets both fields in each pod.
  */
 function validatedSpec(spec: Plain): Plain {

@@ -21,7 +21,7 @@ const isEmptySelector = (selector: unknown): boolean =>
 
 export interface SelectorWords {
   readonly kind: string;
-  /** If `unreadable` is null, an invalid selector is not reported. */
+  /** If `unreadable` is null, the function does not report an invalid selector. */
   readonly unreadable: string | null;
   readonly controller?: string;
 }

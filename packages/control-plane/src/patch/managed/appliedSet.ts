@@ -108,7 +108,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** The applied configuration contains the whole value, so all values inside of it are checked. */
+  /** The applied configuration contains the whole value, so the reader checks all values inside of it. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -169,7 +169,7 @@ export class AppliedReader {
     for (const [index, item] of value.entries()) {
       const problem = elementProblem(item, node);
       if (problem !== undefined) {
-        // After an invalid item, the rest of the list is skipped.
+        // After an invalid item, the reader skips the rest of the list.
         this.errors.push(`${path}: element ${index}: ${problem}`);
         break;
       }

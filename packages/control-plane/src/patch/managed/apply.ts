@@ -176,8 +176,8 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. A field from the last apply of the manager is removed if no
- * manager owns the field now.
+ * Merges an applied configuration into the live object. The function removes a field from the last apply of the manager
+ * if no manager owns the field now.
  * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
  * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */
@@ -223,7 +223,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The annotation of the last client-side apply is updated even if another manager owns it.
+  // The server updates the annotation of the last client-side apply even if another manager owns the annotation.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

@@ -6,8 +6,8 @@ import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
  * Removes the fields from the last apply of a manager (`last`) that no manager owns now (`owned`).
- * - A field of a structure is removed if no manager owns a field inside of it.
- * - If another manager owns a map key or list item, only the fields of the applying manager are removed.
+ * - The function removes a field of a structure if no manager owns a field inside of it.
+ * - If another manager owns a map key or list item, the function removes only the fields of the applying manager.
  */
 export function pruneDropped(
   value: unknown,

@@ -158,7 +158,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const scope = (of: KindDefinition): Scope => scopeOf(of, input.subresource, kind);
   const changesIn = changesByVersion(live ?? emptyObject(kind), updated, kind, scope, input.versionOf);
   const changes = changesIn(apiVersionOf(kind));
-  // Entries from the client are formatted again, so their fields are sorted and managers without fields have no entry.
+  // The server formats entries from the client again. The result has sorted fields, and no entry for a manager without
+  // fields.
   const isStored = given === (live?.metadata.managedFields ?? given);
   const before = isStored ? readEntries(entries) : readEntries(entries).map(withoutEntry);
   if (!isTypedInAll(input, before)) return [];

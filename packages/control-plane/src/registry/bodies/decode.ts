@@ -234,7 +234,7 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Objects of built-in kinds are converted to Go types, which treat nulls differently.
+    // The server converts objects of built-in kinds to Go types, which treat nulls differently.
     if (served.kind.custom) {
       schema.setDefaults(object, { keepNulls: applied });
       unknown.push(...coerceEmbedded(object, schema.node, applied));

@@ -36,9 +36,9 @@ const isRaw = (schema: JsonSchema | undefined): boolean =>
   schema?.type === undefined && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
 
 /**
- * Merges the second value of a repeated field into the first value, as Go's decoder does. Fields of objects are merged,
- * lists are merged by index, and objects in a map are replaced. Null clears lists, maps and pointers, but does not
- * change scalars.
+ * Merges the second value of a repeated field into the first value, as Go's decoder does. The function merges the
+ * fields of objects, merges lists by index, and replaces objects in a map. Null clears lists, maps and pointers, but
+ * does not change scalars.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {

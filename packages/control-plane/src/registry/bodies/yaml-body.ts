@@ -119,7 +119,7 @@ export function parseYamlText(text: string, prefix = ''): unknown {
   }
 }
 
-/** Returns the repeated keys of a YAML text. JSON is accepted, because JSON is valid YAML. */
+/** Returns the repeated keys of a YAML text. The function also accepts JSON, because JSON is valid YAML. */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
   const { isMap, isNode, isScalar, isSeq } = yaml();

@@ -36,7 +36,7 @@ export interface Selection {
 }
 
 /**
- * Validates the selectors before the other options in the query are read.
+ * Validates the selectors, before the server reads the other options in the query.
  * @throws StatusError 400 for an invalid selector
  */
 export function checkSelectors({ labelSelector, fieldSelector, shardSelector }: ListOptions): void {
@@ -298,7 +298,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The stored texts of list items are joined without parsing. */
+/** The function joins the stored texts of list items without parsing them. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

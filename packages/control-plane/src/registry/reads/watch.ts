@@ -113,7 +113,7 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** Waiting events are functions, so that events that are never sent are not encoded. */
+/** Waiting events are functions, so that the watch encodes no events that it never sends. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;

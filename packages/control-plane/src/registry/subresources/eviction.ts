@@ -89,7 +89,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   if (request.method !== 'POST') throw methodNotAllowed();
   const writing = request.options('CreateOptions');
   const sent = await request.readBody('Eviction');
-  // kube-apiserver still converts an Eviction of `policy/v1beta1`, although the version is not served.
+  // kube-apiserver still converts an Eviction of `policy/v1beta1`, although it no longer serves this version.
   if (sent.plain.apiVersion === 'policy/v1beta1') sent.plain.apiVersion = 'policy/v1';
   checkType(sent.plain, CARRIED_EVICTION, registry.kinds, sent.bytes);
   const eviction = sent.plain as Eviction;
@@ -127,10 +127,10 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // As in kube-apiserver, the budget and the pod are written before invalid options are reported.
+  // As in kube-apiserver, the server writes the budget and the pod before it reports invalid options.
   check();
-  // The deletion has no preconditions, because they were already checked, and the write of the condition changed the
-  // resourceVersion.
+  // The deletion has no preconditions. The server has already checked them, and the write of the condition has changed
+  // the resourceVersion.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,
@@ -166,7 +166,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** A selector is parsed once for each version of its budget. */
+/** The server parses a selector once for each version of its budget. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {

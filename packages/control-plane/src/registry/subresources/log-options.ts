@@ -28,7 +28,7 @@ function sinceTime(query: URLSearchParams): string | undefined {
 }
 
 /**
- * Validates the log options before the pod is read (`ValidatePodLogOptions`).
+ * Validates the log options, before the server reads the pod (`ValidatePodLogOptions`).
  * @throws StatusError 400 for values that cannot be parsed, 422 for wrong values
  */
 export function checkLogOptions(query: URLSearchParams, pod: string): void {

@@ -21,7 +21,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
       return decodeObject(sent, served, registry.kinds, options, warn);
     };
     let first: ApiObject | undefined = await read(call.warn);
-    // The body is validated before the object is read.
+    // The server validates the body before it reads the object.
     checkName(first, target);
     const next = async () => {
       // An attempt may change the parsed object, so the next attempt parses the body again.

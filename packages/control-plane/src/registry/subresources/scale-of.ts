@@ -49,7 +49,7 @@ function selectorText(value: unknown): string {
     else if (operator === 'DoesNotExist') terms.push({ key, term: `!${key}` });
     else terms.push({ key, term: `${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})` });
   }
-  // As in Go, requirements are sorted only by their keys.
+  // As in Go, the function sorts requirements only by their keys.
   terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return terms.map(({ term }) => term).join(',');
 }

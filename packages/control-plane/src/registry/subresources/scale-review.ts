@@ -43,7 +43,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // As in Go, `spec.replicas` is omitted if it is zero, but `status.replicas` is always written.
+    // As in Go, the Scale omits a `spec.replicas` of zero, but always contains `status.replicas`.
     spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };

@@ -15,8 +15,8 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { schemaCauses } from './schema-causes.ts';
 
 /**
- * Resources whose new objects are stored without defaults. For example, kube-apiserver stores a new claim without a
- * phase.
+ * Resources whose new objects the server stores without defaults. For example, kube-apiserver stores a new claim
+ * without a phase.
  */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 

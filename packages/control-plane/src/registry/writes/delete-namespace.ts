@@ -7,7 +7,10 @@ import type { DeleteOptions } from '../../resources/options.ts';
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** Returns whether the kind is Namespace. The content of a namespace is deleted before the namespace itself. */
+/**
+ * Returns whether the kind is Namespace. The server deletes a namespace only after a controller has deleted its
+ * content.
+ */
 export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 

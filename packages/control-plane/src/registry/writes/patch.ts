@@ -317,7 +317,7 @@ export function patchObject(
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
   let patch: ((target: JsonObject) => Patched) | undefined;
   const isStrategic = type === 'application/strategic-merge-patch+json';
-  // The text of a strategic merge patch is formatted only for an error.
+  // The server formats the text of a strategic merge patch only for an error.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let problems: readonly string[] | undefined;
   let warned = false;

@@ -21,7 +21,7 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * @param meta errors in the metadata
+ * @param meta the errors in the metadata
  * @param warn called with each error that is allowed because the old object already has it
  */
 export function schemaCauses(
@@ -35,7 +35,7 @@ export function schemaCauses(
   if (!served.kind.custom || served.schema === undefined) return [];
   const scale = [
     ...scaleCauses(served.kind.subresources?.scale, object, subresource),
-    // As in kube-apiserver, embedded resources are not validated in a write of the status.
+    // As in kube-apiserver, a write of the status does not validate embedded resources.
     ...(subresource === 'status' ? [] : embeddedCauses(object, served.schema.node)),
   ];
   const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);

@@ -26,7 +26,7 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
-/** Child schemas are parsed when they are first used, because built-in schemas are large and partly recursive. */
+/** The getters parse child schemas at their first use, because built-in schemas are large and partly recursive. */
 export class SchemaNode {
   readonly schema: JsonSchema;
   readonly types: readonly string[];

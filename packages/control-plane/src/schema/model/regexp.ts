@@ -15,7 +15,7 @@ function load(): Library {
 export interface GoRegExp {
   /** Returns whether the expression matches a part of the text. */
   test(text: string): boolean;
-  /** If `limit` is negative, all matches are returned. */
+  /** If `limit` is negative, the function returns all matches. */
   find(text: string, limit: number): string[];
 }
 

@@ -39,7 +39,7 @@ export interface AttachPlan {
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
- * Returns the time at which a mounted volume is detached by force:
+ * Returns the time at which the controller detaches a mounted volume by force:
  *
  * - immediately, if the node is out of service,
  * - after six minutes, if the node is unhealthy or deleted,

@@ -63,7 +63,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** The volume is written first, so no other claim can use the volume. */
+  /** The method writes the volume first, so no other claim can use the volume. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);

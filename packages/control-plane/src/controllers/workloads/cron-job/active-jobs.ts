@@ -49,8 +49,8 @@ export class ActiveJobs {
   }
 
   /**
-   * Reports a job that the status of the CronJob does not list. The status is read from the API server, because the
-   * cache may be outdated.
+   * Reports a job that the status of the CronJob does not list. The controller reads the status from the API server,
+   * because the cache may be outdated.
    */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;

@@ -49,7 +49,7 @@ export class CronJobWriter {
 
   /**
    * Starts a run of a CronJob.
-   * @param replaces whether the running jobs are deleted before the run
+   * @param replaces whether the controller deletes the running jobs before the run
    */
   async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
     if (replaces) await this.#stop(cronJob, items(status, 'active'));

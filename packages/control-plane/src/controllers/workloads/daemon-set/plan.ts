@@ -7,7 +7,7 @@ import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './
 export interface DaemonView {
   readonly set: ApiObject;
   readonly hash: string;
-  /** A deleted pod that has ended is omitted, even if a finalizer keeps its object. */
+  /** The function omits a deleted pod that has ended, even if a finalizer keeps the object. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;

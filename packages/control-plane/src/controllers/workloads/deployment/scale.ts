@@ -36,7 +36,7 @@ export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
       return desired !== undefined && desired !== replicasOf(deployment);
     });
 
-/** Rounds a number to an integer. As in Go, a half is rounded away from zero. */
+/** Rounds a number to an integer. As in Go, the function rounds a half away from zero. */
 const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
 
 function fraction(deployment: ApiObject, set: ApiObject): number {

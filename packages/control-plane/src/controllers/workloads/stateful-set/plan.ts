@@ -52,7 +52,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod !== undefined && isTerminal(pod)) {
-      // A finished pod is deleted now, and a later sync creates a new pod.
+      // This sync deletes a finished pod, and a later sync creates a new pod.
       if (!isDying(pod)) gone.push(pod);
       waits = true;
       if (inOrder) break;

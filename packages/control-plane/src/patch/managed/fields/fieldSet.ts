@@ -135,7 +135,7 @@ export function isReadableFields(fields: unknown): boolean {
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/** The parsed set is cached by the `fieldsV1` object, because most writes do not change the entries. */
+/** The cache of parsed sets has the `fieldsV1` object as its key, because most writes do not change the entries. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
   // As in kube-apiserver, an invalid `fieldsV1` means the empty set.
   if (!isRecord(fields)) return EMPTY_SET;

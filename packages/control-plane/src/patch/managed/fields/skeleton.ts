@@ -5,8 +5,8 @@ import { roundTrip } from '../../../resources/shape.ts';
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
- * Returns an empty object, with which a new object is compared. For a built-in kind, the object contains the zero
- * structures of Go (`spec: {}`), so these structures get no manager.
+ * Returns an empty object, with which the server compares a new object. For a built-in kind, the object contains the
+ * zero structures of Go (`spec: {}`), so these structures get no manager.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

@@ -33,7 +33,7 @@ const isUnique = (list: readonly unknown[], node: SchemaNode): boolean =>
 /**
  * Returns whether an object matches its schema: all values have the right types, and items of associative lists have
  * their keys.
- * @param isClosed Whether unknown fields and duplicate items of associative lists are refused.
+ * @param isClosed Whether the function refuses unknown fields and duplicate items of associative lists.
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {
   if (value === undefined || value === null) return true;

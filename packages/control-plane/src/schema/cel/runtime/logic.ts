@@ -5,7 +5,7 @@ import { join } from '../types/unify.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
 import { CelRuntimeError } from './values.ts';
 
-/** If one operand determines the result, an error of the other operand is ignored. */
+/** If one operand determines the result, the operator ignores an error of the other operand. */
 const shortCircuit =
   (left: Run, right: Run, decisive: boolean): Run =>
   (frame) => {
