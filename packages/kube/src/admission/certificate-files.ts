@@ -22,7 +22,7 @@ export interface ServedCertificate {
 
 /**
  * The interval between two checks of the certificate files. A kubelet needs about a minute to update a mounted Secret,
- * so the files are checked only once a minute.
+ * so mcm checks the files only once a minute.
  */
 const LOOK_MS = 10_000;
 

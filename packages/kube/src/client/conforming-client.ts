@@ -7,7 +7,7 @@ import { faultText, noteFaults } from '../informer/faults.ts';
  * Wraps a client for programs that only display objects. The client repairs each object that does not conform to its
  * type, as a cache does. A caller must not write a complete object back, because the client removed fields with a wrong
  * type.
- * @param malformed Receives a sentence about each repaired object, each time the object is read.
+ * @param malformed Receives a sentence about each repaired object, each time a caller reads the object.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({
   resource: <T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T> => {

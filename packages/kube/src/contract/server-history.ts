@@ -9,7 +9,7 @@ export interface LeaseVacancy {
   readonly to: Date;
 }
 
-/** Detects that an API server was restored to an older state, such as a backup. */
+/** Detects that an administrator restored the API server to an older state, such as a backup. */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   readonly #reached = new Map<string, number>();

@@ -64,6 +64,6 @@ export function holderSettings({ metadata, spec }: Lease): Readonly<Record<strin
     const value: unknown = JSON.parse(text.slice(gap));
     return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // Any client with write access to Leases may write the annotation, so invalid values are ignored.
+    return undefined; // Other clients may write the annotation, so the function ignores invalid values.
   }
 }

@@ -15,7 +15,7 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/** Any client may write annotations, so invalid entries are ignored. */
+/** Any client may write annotations, so the function ignores invalid entries. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 

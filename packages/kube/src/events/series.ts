@@ -15,7 +15,7 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** Whether the Event is recorded only once. */
+  /** Whether the recorder writes the Event only once. */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;

@@ -48,7 +48,7 @@ export interface FileSettings {
 
 /** Reads a YAML file that maps flag names to values. */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
-  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // The YAML library is loaded only if there is a configuration file.
+  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only --config needs the library.
   const text = await textOf(path);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });

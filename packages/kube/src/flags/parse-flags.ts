@@ -122,7 +122,7 @@ export async function parseFlags<F extends Flags>(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Parsed<F>> {
-  const commander = await import('commander'); // Only binaries parse command lines, so the library is loaded on demand.
+  const commander = await import('commander'); // Only binaries that parse command lines need the library.
   let printed = '';
   const command = createCommand(commander, program, flags, (text) => {
     printed += text;

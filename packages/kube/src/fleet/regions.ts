@@ -9,7 +9,7 @@ export interface RegionReach {
   readonly clusters: number;
 }
 
-/** The results are cached for this time, because each decision about a machine needs a result. */
+/** The cache keeps the results for this time, because each decision about a machine needs a result. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {

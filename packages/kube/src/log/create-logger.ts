@@ -46,7 +46,7 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** Write errors are ignored, because a full disk or a closed pipe must not end the process. */
+/** The logger ignores write errors, because a full disk or a closed pipe must not end the process. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'Dropped log lines because of a write error' });

@@ -18,7 +18,7 @@ export interface MeterName {
 
 /** Creates metrics without types of the library prom-client. */
 export interface Meters {
-  /** Returns the time series of a metric at each scrape; a missing time series is removed. */
+  /** Returns the time series of a metric at each scrape; the registry removes a missing time series. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
   /** Creates a counter without labels. */
   counted(meter: MeterName, value: () => number): void;

@@ -3,7 +3,7 @@ import type { Meters } from './meters.ts';
 
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
-/** The process metrics are read only at a scrape, so that an idle process needs no CPU time. */
+/** The process reads its metrics only at a scrape, so that an idle process needs no CPU time. */
 export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     meters.observed({ name, help }, () => [{ value: value() }]);
@@ -17,7 +17,7 @@ export function registerProcessMetrics(meters: Meters): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
-/** The delay of the event loop is measured five times per second, which is cheap and detects long delays. */
+/** The process measures the delay of the event loop five times per second, which is cheap and detects long delays. */
 const DELAY_RESOLUTION_MS = 200;
 const COLLECTION_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 

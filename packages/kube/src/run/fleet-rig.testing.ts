@@ -273,7 +273,7 @@ export class FleetRig {
       exit: () => undefined,
     });
     const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
-    failed.catch(() => undefined); // After the process is ready, a rejection of the promise is ignored.
+    failed.catch(() => undefined); // After the process is ready, the rig ignores a rejection of the promise.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
     const status = async (): Promise<readonly ClusterStatus[]> => JSON.parse(await read('/debug/fleet')).clusters;

@@ -12,8 +12,8 @@ export const within = async (clock: Clock, limitMs: number, work: Promise<unknow
 };
 
 /**
- * Runs units until `term` aborts. After a stop request, reconciles get a grace period, and pending Events are sent.
- * After the loss of the Lease, the function returns at once.
+ * Runs units until `term` aborts. After a stop request, the function waits for running reconciles for a grace period,
+ * and sends pending Events. After the loss of the Lease, the function returns at once.
  */
 export async function workUntil(
   runner: Pick<UnitRunner, 'run'>,

@@ -7,7 +7,7 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches in the background. */
 export interface SpanExporter {
-  /** If the queue is full, the span is dropped. `export` never throws. */
+  /** If the queue is full, the exporter drops the span. `export` never throws. */
   export(span: Span): void;
   /** Sends all pending spans when the process ends, within one second. */
   flush(): Promise<void>;

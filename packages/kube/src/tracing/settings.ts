@@ -1,4 +1,4 @@
-/** The collector to which spans are sent. */
+/** The collector that receives the spans. */
 export interface TracingSettings {
   /** The URL of the collector: `http(s)://host:port`, with an optional path prefix. */
   readonly server: string;

@@ -18,6 +18,6 @@ export function undiciParts(): UndiciParts {
       },
     };
   } catch {
-    return load('undici') as Undici; // The internal files of undici have changed, so the whole library is loaded.
+    return load('undici') as Undici; // After a change of the internal files, the process loads the whole library.
   }
 }

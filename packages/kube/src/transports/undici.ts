@@ -72,7 +72,7 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // The time limits of undici are disabled, because the client enforces time limits by its own clock.
+  // The transport disables the time limits of undici, because the client enforces time limits by its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };

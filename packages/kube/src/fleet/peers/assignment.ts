@@ -21,7 +21,7 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
 /**
  * Selects the replica of a cluster by weighted rendezvous hashing. The assignment is only a preference, because only
  * the holder of the cluster's Lease can write.
- * - A replica that cannot reach the cluster is skipped, unless no replica reaches the cluster.
+ * - The function skips a replica that cannot reach the cluster, if another replica can.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

@@ -79,7 +79,7 @@ const UNTRUSTED: Readonly<Record<string, (certificate: string, ca: string) => st
     `${certificate} is signed by another authority of the same name; add the new authority to ${ca}`,
 };
 
-/** Messages name this source of the certificate authority if none is configured. */
+/** The default source of a certificate authority in messages. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
