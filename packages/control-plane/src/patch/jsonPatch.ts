@@ -123,7 +123,7 @@ class Copies {
   }
 }
 
-/** Records that the library of kube-apiserver reads all objects and lists on the way to the target of an operation. */
+/** Records the objects and lists that the library of kube-apiserver reads on the path to the target of an operation. */
 function readTo(document: Json, pointer: string, repeated: RepeatedValues): void {
   let value: Json | undefined = document;
   for (const token of tokens(pointer)) {
@@ -181,7 +181,7 @@ function apply(document: Json, operation: Operation, { copies, repeated, index: 
 
 /**
  * Applies a JSON patch (RFC 6902) to a copy of `target`, and returns the copy.
- * @param repeated records which values of the patch are in the copy.
+ * @param repeated records the values of the patch that the copy contains.
  * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for a failed operation.
  */
 export function applyJsonPatch(target: JsonObject, operations: unknown, repeated?: RepeatedValues): JsonObject {

@@ -42,7 +42,7 @@ function readIntOrString(bytes: Uint8Array): number | string {
   return isString ? text : int;
 }
 
-/** Reads the single field of a message for a quantity, raw JSON or a duration. */
+/** Reads the field 1 of a message that contains only this field: a quantity, raw JSON or a duration. */
 function readWrapped(bytes: Uint8Array): { varint: bigint; bytes: Uint8Array } {
   let found: { varint: bigint; bytes: Uint8Array } = { varint: 0n, bytes: new Uint8Array() };
   for (const field of new WireReader(bytes).fields()) {

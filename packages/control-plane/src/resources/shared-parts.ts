@@ -25,7 +25,7 @@ export class SharedParts {
     return text;
   }
 
-  /** Returns the shared value. The type of the value must consist of JSON. */
+  /** Returns the shared value that equals the given JSON value. */
   of<T>(value: T): T {
     if (typeof value === 'string') return this.text(value) as T & string;
     if (typeof value !== 'object' || value === null) return value;

@@ -1,6 +1,6 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** No label can have the index key of selectors without a value. */
+/** The index key of a selector that requires no label value. No label has this index key. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;

@@ -5,8 +5,8 @@ export const LABEL = 'label:';
 export const ABSENT = '\u0000';
 
 /**
- * A requirement of one value. `field` is `metadata.name`, `metadata.namespace`, a selectable field of the kind, or a
- * label.
+ * The requirement that a field has one given value. `field` is `metadata.name`, `metadata.namespace`, a selectable
+ * field of the kind, or a label.
  */
 interface Equality {
   readonly field: string;
@@ -56,8 +56,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * Returns the value of a field if all requirements together allow only this value. If they allow several values or
- * none, the result is undefined.
+ * Returns the value of a field if all requirements together allow only this value. If the requirements allow several
+ * values or none, the result is undefined.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

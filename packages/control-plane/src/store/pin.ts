@@ -35,8 +35,9 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Returns the indexes that can find all records with the requirements. A search needs only one of them. If the list is
- * empty, the search must read all records. With a namespace, an index contains only the records of this namespace.
+ * Returns the indexes that can find all records with the requirements. A search needs only one of these indexes. If the
+ * list is empty, the search must read all records. With a namespace, an index contains only the records of this
+ * namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');

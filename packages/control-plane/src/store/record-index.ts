@@ -2,7 +2,7 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest possible character. A key with this suffix is the next possible key. */
+/** The smallest possible character. A key followed by this character is the next possible key. */
 const AFTER_KEY = '\u0000';
 
 /** A set of keys. If `inside` is true, the set contains the keys in the trees, and otherwise all other keys. */

@@ -51,8 +51,8 @@ export class GuardIndex<T> {
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs After this delay, the index contains a changed object. In kube-apiserver, a background loop reads
-   * policies, so a written policy takes effect later.
+   * @param delayMs The delay after which the index contains a written object. In kube-apiserver, a background loop
+   * reads policies, so a written policy takes effect later.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;

@@ -49,7 +49,10 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
 
 export type Narrowing = 'name' | 'namespace' | 'object';
 
-/** A guard without any of these properties applies to every request for its resources. */
+/**
+ * The index words of a guard that limits itself to names, namespaces or objects. Any other guard applies to every
+ * request for its resources.
+ */
 export interface NarrowWords {
   readonly by: Narrowing;
   readonly words: readonly string[];

@@ -71,7 +71,10 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** Returns the labels that namespace selectors match. For a Namespace, these are the labels of the object itself. */
+/**
+ * Returns the labels with which the server compares namespace selectors. For a request about a Namespace, the result
+ * contains the labels of the Namespace itself.
+ */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,

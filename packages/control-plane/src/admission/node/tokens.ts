@@ -21,7 +21,7 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/** In-tree volumes are not translated to CSI volumes. */
+/** Returns the CSI driver of a volume. The function does not translate in-tree volumes to CSI volumes. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isRecord(look(volume, 'ephemeral').volumeClaimTemplate)) {

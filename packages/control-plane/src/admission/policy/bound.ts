@@ -79,7 +79,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // Without resource names, the index has already compared all rules with the request.
+    // The index has already compared the rules with the request, except the resource names.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

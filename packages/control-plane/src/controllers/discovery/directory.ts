@@ -57,7 +57,7 @@ export class Directory {
     return this.#resources;
   }
 
-  /** Finds the resource of a kind, because owner references and scale targets contain only a kind. */
+  /** Finds the resource of a kind. Owner references and scale targets contain only a kind. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => {
       const { group, version } = resource;
@@ -88,7 +88,7 @@ export class Directory {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
 
-  /** A call during a read starts another read when the current read ends. */
+  /** Reads the resources. A call during a read causes another read after the current read. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

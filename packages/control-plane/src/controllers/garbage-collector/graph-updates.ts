@@ -78,8 +78,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Returns whether the collector must check an object: an owner is unknown, does not match its reference, is in
-   * another namespace, or waits for dependents.
+   * Returns whether the collector must check an object. The reason is an owner that is unknown, differs from its
+   * reference, is in another namespace, or waits for dependents.
    */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;

@@ -32,7 +32,8 @@ const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
 /**
- * Returns whether a range may be deleted. The other ranges must contain the range, or all its used Service addresses.
+ * Returns whether a client may delete a range: the other ranges contain the whole range, or all its used Service
+ * addresses.
  */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);

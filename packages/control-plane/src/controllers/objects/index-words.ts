@@ -5,12 +5,12 @@ export const namespaceWords = (object: ApiObject): readonly string[] => [namespa
 
 export const nodeWords = (pod: ApiObject): readonly string[] => [nodeNameOf(pod)];
 
-/** The word of an object with a controller is the UID of the controller. */
+/** Returns the UID of the object's controller as its index word. */
 export const controllerWords = (object: ApiObject): readonly string[] => {
   const owner = controllerOf(object);
   return owner === undefined ? [] : [owner.uid];
 };
 
-/** The word of an object without a controller is the namespace of the object. */
+/** Returns the namespace of an object without a controller as its index word. */
 export const orphanWords = (object: ApiObject): readonly string[] =>
   controllerOf(object) === undefined ? [namespaceOf(object)] : [];

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
-/** Returns the words that find an object. The words must depend only on the object. */
+/** Returns the words under which the index finds an object. The words must depend only on the object. */
 export type WordsOf = (object: ApiObject) => readonly string[];
 
 const NONE: readonly string[] = [];

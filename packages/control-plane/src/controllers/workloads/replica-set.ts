@@ -75,7 +75,7 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** A ReplicationController has only a map of labels. */
+/** Converts the selector of a ReplicationController, which is only a map of labels, to a label selector. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;

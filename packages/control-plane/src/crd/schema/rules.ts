@@ -30,7 +30,7 @@ const NO_DECLARATION =
 
 interface Place {
   readonly path: string;
-  /** The maximum number of values that the schema can have in one object. */
+  /** The maximum number of values in one object to which the schema applies. */
   readonly cardinality: number | undefined;
   /** The path of the list or map that contains the value, if the server cannot match the items with the old items. */
   readonly uncorrelatable: string | undefined;

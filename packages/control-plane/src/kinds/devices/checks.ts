@@ -162,7 +162,8 @@ export function taintFindings(findings: Findings, taint: Plain, at: string): voi
 const MOST_CONDITIONS = 4;
 
 /**
- * Validates two lists of binding conditions. The conditions must be true before a pod is bound, or prevent the binding.
+ * Validates the conditions that must be true before the scheduler binds a pod, and the conditions that prevent the
+ * binding.
  */
 export function bindingFindings(findings: Findings, holder: Plain, at: string): void {
   const [conditions, failures] = [strings(holder, 'bindingConditions'), strings(holder, 'bindingFailureConditions')];

@@ -109,7 +109,7 @@ function bound(registry: Registry, target: Target, pod: ApiObject, binding: Bind
   if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
   if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
   const status = (pod.status ?? {}) as { conditions?: Condition[]; nominatedNodeName?: string };
-  // A bound pod no longer needs the nomination.
+  // A bound pod no longer needs the nominated node.
   delete status.nominatedNodeName;
   const scheduled = {
     type: 'PodScheduled',

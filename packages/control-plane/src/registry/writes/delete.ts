@@ -63,7 +63,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Deletes an object for the server itself. */
+/** Deletes an object for the server itself, without admission. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);

@@ -235,7 +235,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** Returns the error for an apply with a UID that would create an object. */
+/** Returns the error for an apply that contains a UID, although the object does not exist. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,

@@ -73,7 +73,9 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** A reservation by a user stays. */
+  /**
+   * Releases a volume from its claim. If a user reserved the volume for the claim, the method keeps the reservation.
+   */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)

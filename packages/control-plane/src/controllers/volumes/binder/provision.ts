@@ -10,7 +10,7 @@ import { classOfClaim } from './match.ts';
 /** The volumes of the provisioner `kubernetes.io/host-path` are directories of the node. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** The finalizer of volumes from built-in provisioners. The finalizer stays until the storage is deleted. */
+/** The finalizer of volumes from built-in provisioners. A volume keeps the finalizer until its storage is deleted. */
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 

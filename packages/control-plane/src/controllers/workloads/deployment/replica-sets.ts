@@ -22,7 +22,7 @@ export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ROLLBACK,
 ]);
 
-/** Returns the pod template of an object without the label pod-template-hash. */
+/** Returns the pod template of an object, and removes the label pod-template-hash from the result. */
 export function bareTemplate(object: ApiObject): Plain {
   const template = copyJson(look(object, 'spec', 'template'));
   const labels = look(template, 'metadata', 'labels');

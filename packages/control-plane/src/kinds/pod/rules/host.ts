@@ -65,7 +65,10 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
   return typeof hostProcess === 'boolean' ? hostProcess : undefined;
 };
 
-/** Validates that all containers of a pod are host processes, or none (`validateWindowsHostProcessPod`). */
+/**
+ * Validates that either all containers of a pod are host processes, or no container is one
+ * (`validateWindowsHostProcessPod`).
+ */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {
   const ofPod = hostProcessOf(spec);
   let all = 0;
@@ -172,7 +175,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** Returns errors for fields of another operating system. */
+/** Reports fields that the operating system of the pod does not support. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
   if (!isRecord(spec.os)) return;
   const os = text(spec.os, 'name');

@@ -72,7 +72,7 @@ function preservingSchema(schema: JsonSchema): JsonSchema {
     : schema;
 }
 
-/** For the field manager, `x-kubernetes-preserve-unknown-fields` applies to all schemas below the extension. */
+/** The field manager applies `x-kubernetes-preserve-unknown-fields` to all schemas below the extension. */
 function preservingNode(node: SchemaNode): SchemaNode {
   let found = preserving.get(node);
   if (found === undefined) {

@@ -50,10 +50,10 @@ export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readon
 
 /**
  * Returns the cost of a macro on an optional. cel-go evaluates the optional twice: in `hasValue()` and in `value()`. In
- * cel-go, the variable of the macro is a loop over an empty list, which has a cost.
+ * cel-go, the macro sets its variable through a loop over an empty list, which has a cost.
  */
 export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
   2 * range.cost + body.cost + (isFlat ? 12 : 13);
 
-/** In cel-go, a bound variable is a loop over an empty list. */
+/** The cost of a bound variable, which cel-go expands to a loop over an empty list. */
 export const BIND_COST = 10;

@@ -237,7 +237,7 @@ class Parser {
     return { kind: 'call', at, name, target, args };
   }
 
-  /** As in cel-go, the macro `map` creates the list of keys. */
+  /** Expands `sortBy` as cel-go does: the macro `map` creates the list of keys. */
   private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
     const input: Expr = { kind: 'ident', at, name: SORTED };
     const keys = this.method(input, 'map', at, args);
