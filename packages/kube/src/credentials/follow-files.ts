@@ -55,7 +55,7 @@ const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = fa
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
-    `the files contain another API server address (${after.server}, before ${before.server}); to use the new address, restart the process`,
+    `the files contain another API server address (${after.server}, previously ${before.server}); to use the new address, restart the process`,
   );
 }
 

@@ -299,7 +299,7 @@ describe('changed files', () => {
     await file('ca.pem', one.cert);
     expect(await looked(() => put('https://other:6443'))).toEqual(
       unusable(
-        'the files contain another API server address (https://other:6443, before https://api:6443); to use the new address, restart the process',
+        'the files contain another API server address (https://other:6443, previously https://api:6443); to use the new address, restart the process',
       ),
     );
   });

@@ -68,7 +68,7 @@ export class ClusterIdentity {
     if (metadata.uid !== known) {
       this.#checked = undefined;
       const error = new OtherCluster(
-        `${this.#source} refers to another cluster: namespace kube-system has UID ${metadata.uid}, before ${known}. Restore the kubeconfig, or, if the change is intended, ${this.#fix}`,
+        `${this.#source} refers to another cluster: namespace kube-system has UID ${metadata.uid}, previously ${known}. Restore the kubeconfig, or, if the change is intended, ${this.#fix}`,
       );
       this.onOther(error);
       throw error;

@@ -96,7 +96,7 @@ describe('a kubeconfig that leads to another cluster', () => {
     await rig.changeKubeconfig('c3', rig.kubeconfig('stranger'));
     await rig.clock.advance(60_000);
     expect(await a.states()).toEqual(CLUSTERS.map((one) => `${one} ${one === 'c3' ? 'failed' : 'serving'}`));
-    expect(await errorOf(a, 'c3')).toMatch(/^Secret c3\/fleet-kubeconfig refers to another cluster: .* before /);
+    expect(await errorOf(a, 'c3')).toMatch(/^Secret c3\/fleet-kubeconfig refers to another cluster: .* previously /);
     expect(await rig.holder('c3')).toBe('');
     expect(await rig.beats('stranger')).toBeUndefined();
     expect(await a.scrape()).toMatch(/failures_total\{cluster="c3",reason="other-cluster"\} [1-9]/);

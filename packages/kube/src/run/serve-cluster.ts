@@ -130,7 +130,10 @@ export const keptSecret = <F extends Flags>({
 }: Pick<SharedParts<F>, 'definition' | 'log'>): KeptSecret | undefined =>
   fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
 
-/** Returns the finalizer for a Lease in the seed, which must exist until the machines of its namespace are gone. */
+/**
+ * Returns the finalizer for the Lease of a cluster in the seed. The Lease must exist until the machines of the
+ * namespace are gone.
+ */
 function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
   const name = definition.fleet?.deletion?.finalizer;
   if (seed === undefined || name === undefined) return undefined;

@@ -11,7 +11,7 @@ export interface MemoryUse {
 }
 
 const MB = 1_048_576;
-/** The part of the heap limit that the old generation may use, because V8 adds three semi-spaces. */
+/** The old generation's part of the heap limit. The rest of the heap limit is for three semi-spaces of V8. */
 const OLD_SHARE = 64 / 67;
 
 /** Returns the size limit of the old generation. */

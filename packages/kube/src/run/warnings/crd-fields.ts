@@ -36,7 +36,10 @@ export interface ServedSchemas {
 /** Fields that every kind has. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Returns the expected fields that the schema of the API server lacks, and whose values it therefore drops. */
+/**
+ * Returns the expected fields that are missing in the schema of the API server. The API server drops the values of
+ * these fields.
+ */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
