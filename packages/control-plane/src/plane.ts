@@ -50,8 +50,8 @@ export interface ControlPlaneOptions {
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * For the port 0, the system selects a free port. Without `port`, the control plane opens no socket, and only this
-   * process can send requests.
+   * The TCP port. For the port 0, the system selects a free port. Without `port`, the control plane opens no socket,
+   * and only this process can send requests.
    */
   readonly port?: number;
   /**
@@ -96,7 +96,7 @@ export interface ControlPlaneOptions {
    * expire.
    */
   readonly eventTtlMs?: number | undefined;
-  /** Watches and pages can read changes of the last `historyMs` milliseconds. By default, `historyMs` is 5 minutes. */
+  /** The age in milliseconds up to which watches and pages can read changes (default: 5 minutes). */
   readonly historyMs?: number;
 }
 

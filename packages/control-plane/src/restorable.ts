@@ -5,7 +5,7 @@ import type { StoreSnapshot } from './store/store.ts';
 /** Options of a restore. */
 export interface RestoreOptions {
   /**
-   * A restore adds `bumpRevision` to the revision of the backup, like `etcdutl snapshot restore --bump-revision`. With
+   * The number that a restore adds to the revision of the backup, like `etcdutl snapshot restore --bump-revision`. With
    * the default 0, the revision can be lower after a restore.
    */
   readonly bumpRevision?: number;

@@ -44,7 +44,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** For a body that is not JSON, `message` contains the text. */
+  /** The body of the response. For a body that is not JSON, `message` contains the text. */
   readonly body: AnswerBody;
 }
 

@@ -39,7 +39,7 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { EvictionRules } from './node/eviction-rules.ts';
 
 interface ControllerSettings extends AccountSecretValues {
-  /** Without a signer, the certificate controllers sign no certificates. */
+  /** Signs certificates. Without a signer, the certificate controllers sign no certificates. */
   readonly signer?: Signer | undefined;
   readonly evictionRules?: Partial<EvictionRules> | undefined;
 }

@@ -88,7 +88,7 @@ function listFact(mark: string, keys: string): JsonSchema {
   });
 }
 
-/** Lists without an entry are atomic. */
+/** The schemas of lists with a merge rule. Lists without an entry are atomic. */
 export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
     const mark = /^[~+]/.exec(field)?.[0] ?? '';

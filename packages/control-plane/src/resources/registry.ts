@@ -15,7 +15,7 @@ import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 import { sharedParts } from './shared-parts.ts';
 
-/** The request to etcd contains the object and some other data. */
+/** The size limit of etcd for a request, which contains the object and some other data. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 export interface Call {
@@ -24,7 +24,7 @@ export interface Call {
   readonly warn: (message: string) => void;
 }
 
-/** Without a name, the target of a request is a collection. */
+/** The target of a request. Without a name, the target is a collection. */
 export interface Target {
   readonly served: ServedKind;
   /** The namespace of the object, or '' for cluster-scoped kinds and for all namespaces. */
@@ -38,7 +38,7 @@ export interface Written {
   readonly created: boolean;
 }
 
-/** After the deletion of the bound object, a token is invalid. */
+/** The object to which a token is bound. After the deletion of the bound object, the token is invalid. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;

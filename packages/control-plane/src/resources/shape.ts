@@ -464,7 +464,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Error paths of Go's decoder contain the names of embedded structures. */
+/** The embedded structures of Go types, because the error paths of Go's decoder contain their names. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [

@@ -1,6 +1,9 @@
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 
-/** After this number of different parts, the class forgets all of them. Objects keep the parts that they contain. */
+/**
+ * The maximum number of different parts. If the number is reached, the class forgets all parts. Objects keep the parts
+ * that they contain.
+ */
 const MOST_PARTS = 16_384;
 
 function freeze(value: unknown): void {

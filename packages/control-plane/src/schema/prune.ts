@@ -16,7 +16,7 @@ export function pruneValue(
 ): void {
   if (Array.isArray(value)) {
     if (node.items === undefined && (node.preserve || node.additionalAllowed)) return;
-    // If the schema does not expect a list, its items have no schema, so they lose all fields.
+    // If the schema expects no list, the items of a list have no schema, so the items lose all fields.
     const items = node.items ?? nodeOf(NO_FIELDS);
     for (let i = 0; i < value.length; i++) {
       pruneValue(value[i], items, { ...options, path: `${options.path}[${i}]`, resource: items.embedded });

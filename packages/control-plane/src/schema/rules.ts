@@ -17,7 +17,10 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 
 interface Rule {
   readonly spec: RuleSpec;
-  /** A stored CRD may contain an invalid rule, because older versions did not validate rules. */
+  /**
+   * The compiled rule, or its error. A stored CRD may contain an invalid rule, because older versions did not validate
+   * rules.
+   */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;

@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/** All start hooks of kube-apiserver are complete before the first request. */
+/** The start hooks of kube-apiserver. All hooks are complete before the first request. */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',

@@ -21,7 +21,7 @@ export interface ViewOptions {
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
-  /** The name of the Go type, unless it equals the kind. */
+  /** The name of the Go type, if the name differs from the kind. */
   readonly typeName?: string;
 }
 

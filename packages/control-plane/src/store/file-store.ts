@@ -51,10 +51,15 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** If the parent program is killed, its control plane ends a moment later. A new start therefore waits for the lock. */
+/**
+ * The time for which a start waits for the lock. If the parent program is killed, its control plane ends a moment
+ * later.
+ */
 const LOCK_WAIT_MS = 2_000;
 
-/** A transaction waits at most this number of milliseconds for a checkpoint, for example when the store closes. */
+/**
+ * The maximum time for which a transaction waits for a checkpoint, in milliseconds, for example when the store closes.
+ */
 const BUSY_MS = 10_000;
 
 /** Opens a database. A transaction waits at most `waitMs` for a lock. */

@@ -48,7 +48,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** Returns the index of the node for a key. The node may not contain the key. */
+/** Returns the index of the node that contains the key, or that would contain the key. */
 function nodeAt(nodes: readonly Node[], key: string): number {
   let low = 1;
   let high = nodes.length;

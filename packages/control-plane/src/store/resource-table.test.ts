@@ -214,7 +214,7 @@ test('an event reaches listeners that match its new or previous state, independe
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // The keys without a match outnumber the keys that a search skips one by one.
+    // More keys do not match than a search skips one by one.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),

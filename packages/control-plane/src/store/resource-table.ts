@@ -9,8 +9,8 @@ import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
 /**
- * A search uses indexes for at most this number of requirements. The search compares all other requirements with each
- * record.
+ * The maximum number of requirements for which a search uses indexes. The search compares all other requirements with
+ * each record.
  */
 const MAX_DEMANDS = 128;
 
@@ -60,7 +60,7 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** After this number of keys without a match, a search jumps to the next key that may match. */
+/** The number of keys without a match after which a search jumps to the next key that may match. */
 const MISSES = 32;
 
 /** The records of a resource. The records are sorted by key, and have indexes for the fields that requests use. */

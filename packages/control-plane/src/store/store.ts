@@ -41,7 +41,7 @@ export interface RecordPage {
 }
 
 export interface PageOptions {
-  /** By default, the page contains records of all namespaces. */
+  /** The namespace of the records (default: all namespaces). */
   readonly namespace?: string | undefined;
   /** The requirements that the records must meet. The store uses an index to find the records. */
   readonly where?: readonly Demand[] | undefined;
@@ -70,7 +70,7 @@ export interface PageOptions {
  * The name of a resource is `group/plural`.
  */
 export interface Store {
-  /** Changes stay available for this number of milliseconds. */
+  /** The time in milliseconds for which changes stay available. */
   readonly historyMs: number;
   revision(): number;
   /** Returns the revision up to which all changes are durable and were delivered to the listeners. */

@@ -16,7 +16,9 @@ const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...opera
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** kube-apiserver sets the expiry of an extendable service account token to 3607 seconds. */
+/**
+ * The lifetime of a service account token in a pod. For a token that it can extend, kube-apiserver uses 3607 seconds.
+ */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 

@@ -18,7 +18,10 @@ interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /** The claim of a stored Service is valid only while the Service has the address or port. */
+  /**
+   * Whether the store already contains the Service. The claim of a stored Service is valid only while the Service has
+   * the address or port.
+   */
   stored: boolean;
 }
 

@@ -4,7 +4,7 @@ import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.t
 import type { MatchRule } from './match.ts';
 
 export interface About {
-  /** If the list of rules is empty, every request matches. */
+  /** The rules of a webhook or policy. An empty list matches every request. */
   readonly rules: readonly MatchRule[];
   readonly namespaceSelector?: SelectorObject | undefined;
   readonly objectSelector?: SelectorObject | undefined;

@@ -7,7 +7,10 @@ import type { PodLike, Violation } from './words.ts';
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** From the minor version `replacedSince` on, the level restricted uses a stricter check instead of this check. */
+/**
+ * The checks of the level baseline. From the minor version `replacedSince` on, the level restricted uses a stricter
+ * check instead.
+ */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -23,7 +26,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** Each check applies from the minor version `since` on. */
+/** The checks of the level restricted. Each check applies from the minor version `since` on. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],

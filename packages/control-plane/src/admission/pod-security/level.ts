@@ -4,7 +4,10 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** For the version `latest`, the minor version of the standard is larger than any other. */
+/**
+ * A level and a version of the Pod Security Standards. For the version `latest`, the minor version is larger than any
+ * other.
+ */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';

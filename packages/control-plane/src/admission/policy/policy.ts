@@ -21,7 +21,7 @@ interface MatchResourcesObject {
 
 /** `MatchResources` selects the requests to which a policy or a binding applies. */
 export interface MatchResources {
-  /** A binding with an empty list of rules applies to every resource. */
+  /** The rules of a policy or a binding. A binding with an empty list of rules applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;

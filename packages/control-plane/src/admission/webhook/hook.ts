@@ -40,7 +40,7 @@ export interface Hook {
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** If the webhook applies to all namespaces, `namespaceSelector` is undefined. */
+  /** The namespaces to which the webhook applies, or undefined for all namespaces. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;

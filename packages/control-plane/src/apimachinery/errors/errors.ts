@@ -14,7 +14,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** The fields have the order of kube-apiserver. */
+/** Returns the details of a Status, with the fields in the order of kube-apiserver. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return defined({ name: name || undefined, group: group || undefined, kind, ...more });
 }

@@ -3,7 +3,7 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
-  /** The values are split at commas, because `fetch` joins repeated headers. */
+  /** Returns the values of a header, split at commas, because `fetch` joins repeated headers. */
   headerValues(name: string): readonly string[];
   headerNames(prefix: string): string[];
   /** @throws StatusError 413 if the body is larger than 3 MiB */

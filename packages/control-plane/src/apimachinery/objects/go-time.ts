@@ -18,7 +18,7 @@ function quote(text: string): string {
 }
 
 class Misfit extends Error {
-  /** If a text matches the time layout but is no valid time, `part` is undefined. */
+  /** The part of the layout that does not match the text, or undefined if the text matches but is no valid time. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {

@@ -55,7 +55,7 @@ export interface StrategyContext {
   readonly newUid: () => string;
 }
 
-/** A deletion changes only the metadata. */
+/** The part of an object that a request writes. A deletion writes only the metadata. */
 export type WrittenPart = 'spec' | 'status' | 'metadata';
 
 /** The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. */
@@ -69,14 +69,14 @@ export interface KindDefinition {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
-  /** Default: create, delete, deletecollection, get, list, patch, update and watch. */
+  /** The verbs of the kind (default: create, delete, deletecollection, get, list, patch, update and watch). */
   readonly verbs?: readonly string[];
   /**
    * Without a schema, the server keeps all fields of an object. The functions `validate` and `validateUpdate` check the
    * values.
    */
   readonly schema?: JsonSchema;
-  /** Only built-in kinds have a model. */
+  /** The name of the model in the client library, which only built-in kinds have. */
   readonly model?: string;
   /** Whether the kind comes from a CRD. */
   readonly custom: boolean;
@@ -108,7 +108,9 @@ export interface KindDefinition {
   /** The handlers of subresources are in registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
-  /** Tables and metadata-only responses omit the annotations that are fields in the internal form. */
+  /**
+   * The annotations that are fields in the internal form. Tables and metadata-only responses omit these annotations.
+   */
   readonly innerAnnotations?: readonly string[];
   /** Returns the conditions of a row in a Table response. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
@@ -130,7 +132,7 @@ export interface KindDefinition {
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
-  /** If the storage version has the same schema, `stored` is undefined. */
+  /** The storage version of a custom kind, or undefined if the storage version has the same schema. */
   readonly stored?: KindDefinition;
   /** The storage version of a custom kind, unless this version is the storage version. */
   readonly storageVersion?: string;

@@ -1,8 +1,11 @@
 import { yaml } from './yaml.ts';
 
-/** For an object with the maximum depth, recursive functions need only a small part of the stack. */
+/** The maximum depth of an object. With this depth, recursive functions need only a small part of the stack. */
 export const MAX_DEPTH = 1000;
-/** Aliases are expensive: each alias causes a search of all anchors, and a merge copies all keys. */
+/**
+ * The maximum number of aliases. Aliases are expensive: each alias causes a search of all anchors, and a merge copies
+ * all keys.
+ */
 export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));

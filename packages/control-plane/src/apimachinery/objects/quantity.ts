@@ -1,7 +1,7 @@
-/** The server prints a quantity in its original notation. */
+/** The notation of a quantity. The server prints a quantity in its original notation. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
-/** A nano is the smallest unit of a quantity. */
+/** An amount in nanos, the smallest unit of a quantity, and its notation. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
@@ -23,7 +23,9 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The parser reduces a larger quantity to `MOST_BINARY`. */
+/**
+ * The maximum of a quantity in binary notation, such as `1Gi`. The parser reduces a larger quantity to this maximum.
+ */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
 /** Returns whether the suffix of a quantity is an exponent. `E` alone means exa. */

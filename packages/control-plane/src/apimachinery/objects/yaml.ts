@@ -12,7 +12,7 @@ export function yaml(): Yaml {
 }
 
 const CORE = 'tag:yaml.org,2002:';
-/** For Go's library, a value with an unsupported YAML tag is a plain text. */
+/** The YAML tags that Go's library does not support. A value with such a tag is a plain text. */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 
 const octal: ScalarTag = {

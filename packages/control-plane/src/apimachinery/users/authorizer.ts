@@ -4,7 +4,7 @@ import { MASTERS } from './user.ts';
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** For a request with a resource, the path is empty. */
+  /** The path of a request without a resource. For a request with a resource, the path is empty. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -15,7 +15,7 @@ export interface Access {
   readonly fields?: readonly FieldDemand[];
 }
 
-/** With `equal: false`, the field must have a different value. */
+/** A requirement of a field selector. With `equal: false`, the field must have a different value. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;

@@ -13,7 +13,7 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** For a token without expiry, `expires` is Infinity. */
+  /** The expiry of the token, or Infinity for a token without an expiry. */
   readonly expires: number;
   readonly user: UserInfo;
 }

@@ -44,7 +44,7 @@ function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authori
   const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
   return (
     denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
-    // A permission to impersonate the associated node applies to every node, so the check uses the node name `*`.
+    // The permission for the mode `associated-node` applies to every node, so the check uses the node name `*`.
     partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
   );
 }

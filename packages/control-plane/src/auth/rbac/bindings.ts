@@ -27,7 +27,7 @@ const placeOf = (namespace: string, name: string): string => `${namespace}/${nam
  * roles.
  */
 export class BindingIndex {
-  /** ClusterRoles have the namespace ''. */
+  /** The stored roles by namespace and name. ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, StoredRecord>();
   /** Changed roles and bindings that the index has not parsed yet. */
   readonly #unread = new Map<string, StoredRecord>();

@@ -25,10 +25,12 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/** After a burst of events, each interval allows one more event. */
+/**
+ * The number of events that the recorder writes immediately. After such a burst, each interval allows one more event.
+ */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** Similar events differ only in their message. */
+/** The number of similar events after which the recorder combines them. Similar events differ only in their message. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 const REMEMBERED = 4096;

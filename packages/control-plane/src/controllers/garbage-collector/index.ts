@@ -5,7 +5,9 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** As in Kubernetes, the garbage collector ignores events, because events change often and have no owners. */
+/**
+ * The resources that the garbage collector ignores, as in Kubernetes, because events change often and have no owners.
+ */
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {

@@ -16,7 +16,7 @@ const accountOf = ({ metadata: { annotations = {} } }: ApiObject): string => ann
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 
 export interface AccountSecretValues {
-  /** A controller writes the cluster CA into a ConfigMap in every namespace. */
+  /** The cluster CA, which a controller writes into a ConfigMap in every namespace. */
   readonly caCertificate?: string | undefined;
   /**
    * Returns a service account token that is valid while its bound object exists. Without `accountToken`, Secrets of

@@ -10,8 +10,8 @@ import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
 /**
- * Kubernetes waits five seconds until all API servers know the deletion, but this control plane has only one API
- * server.
+ * The delay before the first deletion of content. Kubernetes waits five seconds until all API servers know about the
+ * deleted namespace, but this control plane has only one API server.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.events.k8s.io']);

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../objects/fields.ts';
 
-/** Monitoring programs compute delays from the annotation with the time of the last change. */
+/** The annotation with the time of the last change, from which monitoring programs compute delays. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../objects/fields.ts';
 
-/** A kubelet does not report `NetworkUnavailable`. */
+/** The conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 export function readyOf(node: ApiObject): string | undefined {

@@ -40,7 +40,10 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 }
 
 export interface Disruption {
-  /** `enter`: all zones have become unreachable, probably because the controller lost its network. */
+  /**
+   * The change of the cluster. The value `enter` means that all zones have become unreachable, probably because the
+   * controller lost its network.
+   */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
   readonly rates: ReadonlyMap<string, number>;

@@ -31,7 +31,7 @@ export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'r
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
-/** `setup` requests caches, and connects event handlers with queues. */
+/** The function `setup` of a controller requests caches, and connects event handlers with queues. */
 export interface Controller {
   readonly name: string;
   readonly needs?: string;

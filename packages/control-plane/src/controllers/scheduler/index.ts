@@ -39,7 +39,7 @@ interface Memory {
   readonly reserved: Map<string, string>;
 }
 
-/** With `prepare`, the scheduler first binds the claims of the pod. */
+/** The decision about a pod. With `prepare`, the scheduler first binds the claims of the pod. */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
   | { readonly kind: 'bind'; readonly node: string }

@@ -9,7 +9,7 @@ import { crowded, final, type Refusal } from './refusal.ts';
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
-/** Pods are similar if their namespace, labels and termination state are equal. */
+/** A group of similar pods: their namespace, labels and termination state are equal. */
 interface Group<T> {
   readonly key: string;
   readonly of: T;
@@ -94,7 +94,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
-  /** To save memory, the map does not keep the pod objects. */
+  /** The place of each pod. To save memory, the map does not keep the pod objects. */
   readonly #pods = new Map<string, Place>();
 
   put(pod: ApiObject, node: string): void {

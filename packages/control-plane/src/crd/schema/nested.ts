@@ -20,7 +20,7 @@ const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** An empty string in a pointer field differs from an absent value. */
+/** The fields that are pointers in Go. In a pointer field, an empty string differs from an absent value. */
 const POINTERS = new Set(['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type']);
 
 const isSet = (schema: Fields, word: string): boolean =>

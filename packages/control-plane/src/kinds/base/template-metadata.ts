@@ -32,7 +32,7 @@ const FORBIDDEN: readonly (readonly [field: string, shown: string])[] = [
   ].map((field) => [field, field] as const),
 ];
 
-/** In a pointer field, a zero or an empty list counts as set. */
+/** The fields that are pointers in Go. In a pointer field, a zero or an empty list counts as set. */
 const POINTERS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
   'deletionTimestamp',

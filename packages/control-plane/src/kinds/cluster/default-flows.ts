@@ -73,7 +73,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** Without `by`, all requests belong to one flow. */
+  /** The property of a request that selects the flow. Without `by`, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;

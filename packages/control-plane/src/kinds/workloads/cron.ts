@@ -22,7 +22,7 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** For `*` and `?` in a schedule, every value is allowed. */
+/** The allowed values of a calendar field. For `*` and `?` in a schedule, every value is allowed. */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;

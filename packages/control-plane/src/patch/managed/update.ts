@@ -129,7 +129,7 @@ const shared = (object: ApiObject | undefined, { custom }: KindDefinition): unkn
 
 /**
  * Returns whether the object is valid in the API version of each manager. If kube-apiserver cannot convert the object
- * to such a version, the object loses all managers.
+ * to one of these versions, the object loses all managers.
  */
 function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
   const versions = new Set(owners.map(({ apiVersion }) => apiVersion));

@@ -3,7 +3,7 @@ const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Any integer with fewer digits has at most 64 bits. */
+/** A number of digits. Any integer with fewer digits has at most 64 bits. */
 const SHORT = 19;
 const isOdd = (source: string): boolean =>
   !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));

@@ -74,14 +74,14 @@ export const namespaceOf = ({ served, namespace }: Target): string | undefined =
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** In byte order, the key with the suffix `END_OF_KEY` follows directly after the key itself. */
+/** A suffix for keys. In byte order, a key with this suffix follows directly after the key itself. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /** Tokens of kube-apiserver do not contain `left`. */
+  /** The number of remaining objects, which the tokens of kube-apiserver do not contain. */
   readonly left?: number | undefined;
   /**
    * The time of the first page. Tokens of kube-apiserver contain no time, because kube-apiserver compacts etcd by time.

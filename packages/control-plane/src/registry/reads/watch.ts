@@ -10,15 +10,17 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** If a client has more unread events, the server ends its watch. */
+/** The maximum number of unread events of a client. If a client has more, the server ends its watch. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** If the unread objects of a client have more characters, the server ends its watch. */
+/**
+ * The maximum number of characters in the unread objects of a client. If a client has more, the server ends its watch.
+ */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
 const LAST_BOOKMARK_MS = 2_000;
 /** The maximum duration of a watch is twice the minimum. */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** Node.js would fire a timer with a longer delay immediately. */
+/** The maximum delay of a timer. Node.js would fire a timer with a longer delay immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -27,7 +29,7 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 export class WrongFormError extends Error {}
 
 export interface WatchFormat {
-  /** Watches with the same key share encoded events. */
+  /** A key of the format. Watches with the same key share encoded events. */
   readonly shareKey: string | undefined;
   /** @throws WrongFormError if the format cannot represent the object */
   object(text: string, first: boolean): string;

@@ -27,7 +27,10 @@ import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/** If a budget has more entries in `disruptedPods`, the disruption controller probably does not work. */
+/**
+ * The maximum number of entries in `disruptedPods`. If a budget has more, the disruption controller probably does not
+ * work.
+ */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';

@@ -38,7 +38,10 @@ interface Spec {
 
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
-/** After the deletion of its bound object, a token is invalid. */
+/**
+ * The kinds of objects to which a client can bind a token. After the deletion of the bound object, the token is
+ * invalid.
+ */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
   Secret: { plural: 'secrets', namespaced: true },

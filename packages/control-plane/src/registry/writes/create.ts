@@ -20,7 +20,7 @@ import { schemaCauses } from './schema-causes.ts';
  */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** Generated suffixes contain no vowels and no similar digits. */
+/** The characters of generated suffixes. Vowels and similar digits are excluded. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;

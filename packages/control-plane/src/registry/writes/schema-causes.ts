@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** CEL rules need a valid object. */
+/** The reasons of errors after which the server evaluates no CEL rules, because the rules need a valid object. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',

@@ -291,7 +291,7 @@ function prepare(
   }
 }
 
-/** For custom kinds, a write of the status never changes the metadata. */
+/** The built-in kinds for which, as for custom kinds, a write of the status never changes the metadata. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',

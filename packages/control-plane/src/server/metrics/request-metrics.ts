@@ -11,7 +11,7 @@ interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
   readonly codes: Map<number, number>;
-  /** Each observation of a histogram counts in one bucket. */
+  /** The number of observations in each bucket. Each observation counts in only one bucket. */
   readonly buckets: number[];
   sum: number;
   open: number;

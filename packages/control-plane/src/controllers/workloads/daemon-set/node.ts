@@ -63,7 +63,7 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   return pod;
 }
 
-/** A daemon pod may not be bound to its node yet. */
+/** Returns the target node of a daemon pod, even if the pod is not bound to the node yet. */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;

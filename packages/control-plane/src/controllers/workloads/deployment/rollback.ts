@@ -8,7 +8,7 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** If the rollback changes nothing, the template is undefined. */
+  /** The template after the rollback, or undefined if the rollback changes nothing. */
   readonly template?: Plain;
 }
 

@@ -5,7 +5,7 @@ import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
-/** A pod keeps the finalizer until the status of the job counts the end of the pod. */
+/** The finalizer of job pods. A pod keeps the finalizer until the status of the job counts the end of the pod. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const IGNORED_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -52,11 +52,11 @@ export interface JobCount {
   readonly counted: { readonly succeeded: number; readonly failed: number };
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** Without a limit per index, `failedIndexes` is undefined. */
+  /** The failed indexes of a job with a limit per index. For any other job, `failedIndexes` is undefined. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** An annotation of a failed pod contains the number of attempts. */
+  /** For each index, the last failed pod. An annotation of this pod contains the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 

@@ -8,7 +8,7 @@ import { selectorCauses } from '../../base/selector.ts';
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-/** The mode ReadWriteOncePod must be the only mode. */
+/** A claim with the access mode ReadWriteOncePod must have no other mode. */
 export function accessModeFindings(findings: Findings, spec: Plain, at: string): void {
   const modes = strings(spec, 'accessModes');
   for (const mode of modes) findings.oneOf(`${at}.accessModes`, mode, ACCESS_MODES);

@@ -5,7 +5,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Keys of built-in list items that an item may omit. */
+/** The keys of built-in list items that an item may omit. */
 const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
   'io.k8s.api.core.v1.ObjectReference.name',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition.type',

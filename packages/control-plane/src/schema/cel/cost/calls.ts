@@ -50,7 +50,7 @@ const find: Estimate = (args) => ({
   size: { min: 0, max: sizeOf(args, 0).max },
 });
 
-/** Only strings and bytes have a size. */
+/** Returns the size of a list item. Only strings and bytes have a size. */
 function itemSize({ place }: Sized, item: CelType): Size {
   return sizeAt(item, place === undefined ? undefined : valuePlace(place));
 }
@@ -176,7 +176,7 @@ const validate: Estimate = (args) => ({ cost: times(scan(sizeOf(args, 1)), MAX_F
 
 const addresses = Math.ceil(2 * IP_BYTES * TRAVERSAL);
 
-/** In the estimates, the names of methods start with a dot. */
+/** The estimates by function name. The names of methods start with a dot. */
 const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...['.isSorted', '.sum', '.max', '.min', '.indexOf', '.lastIndexOf'].map((name) => [name, traverse] as const),
   ...['.lowerAscii', '.upperAscii', '.substring', '.trim', 'url', 'jsonpatch.escapeKey'].map(

@@ -82,7 +82,7 @@ export interface Place {
 }
 
 const NOWHERE: Place = { size: undefined };
-/** In kube-apiserver, map keys have no size in cost estimates. */
+/** The place of a map key. As in kube-apiserver, map keys have no size in cost estimates. */
 const KEY: Place = { size: 0 };
 
 export const placeOf = (node: SchemaNode | undefined, isResource: boolean): Place =>

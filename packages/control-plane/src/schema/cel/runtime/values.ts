@@ -44,7 +44,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** If a CEL map is a JSON object, each read converts a field. */
+/** A map of CEL. If the map is a JSON object, each read converts a field. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;

@@ -1,7 +1,7 @@
-/** An int of CEL is a bigint, and a double is a number. */
+/** The value of a literal. An int of CEL is a bigint, and a double is a number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** Each expression contains its offset in the source, for error messages. */
+/** A parsed expression. Each expression contains its offset in the source, for error messages. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
