@@ -13,7 +13,10 @@ export interface PluginUser {
   readonly label: string;
 }
 
-/** An API server may refuse hundreds of requests at the same time, so the plugin runs at most once in this interval. */
+/**
+ * The interval in which the plugin runs at most once, because an API server may refuse hundreds of requests at the same
+ * time.
+ */
 const FORGET_EVERY_MS = 1_000;
 const REASON_LENGTH = 300;
 

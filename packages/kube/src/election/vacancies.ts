@@ -2,7 +2,7 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** A shorter period is an ordinary change of the leader. */
+/** The minimum duration of a recorded period. A shorter period without a holder is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
 /** The annotation keeps a period without a holder for this time. */
 const KEPT_MS = 24 * 3_600_000;

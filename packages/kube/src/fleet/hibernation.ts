@@ -13,7 +13,9 @@ export interface HibernationSettings {
 }
 
 const CHECK_MS = 60_000;
-/** After the maximum duration of a hibernation, the controllers start again and search for VMs without a Machine. */
+/**
+ * The maximum duration of a hibernation, after which the controllers start again and search for VMs without a Machine.
+ */
 const LONGEST_MS = 12 * 3_600_000;
 
 export interface Sleep {

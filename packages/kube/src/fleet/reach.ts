@@ -5,7 +5,7 @@ import type { Transport } from '../contract/transport.ts';
 
 const SLOW_MS = 5_000;
 const PROBE_MS = 5_000;
-/** A replica releases a cluster whose API server does not respond for this time, as in the original. */
+/** The time without a response of the API server after which a replica releases the cluster, as in the original. */
 const LIMIT_MS = 30_000;
 const FROM_PROXY: readonly number[] = [502, 504];
 

@@ -33,13 +33,13 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The delays after failures; the first delay is short, because most outages are restarts of the API server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** After this number of lists that failed because of expired pages, the reflector requests a list without pages. */
+/** The number of lists with expired pages after which the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /** The minimum duration of a watch without an event, as in client-go. */
 const SHORT_WATCH_MS = 1000;
 const EARLY_MS = 2000;
 /**
- * After an outage of more than 30 seconds, the reflector lists the objects again. A comparison with the cache cannot
+ * The duration of an outage after which the reflector lists the objects again. A comparison with the cache would not
  * detect a restore that undid only old deletions.
  */
 const LONG_OUTAGE_MS = 30_000;

@@ -51,8 +51,8 @@ export interface SharedParts<F extends Flags> {
 }
 
 /**
- * A leader renews its Lease after this fraction of the renew deadline, so that several attempts are possible before the
- * deadline.
+ * The fraction of the renew deadline after which a leader renews its Lease, so that several attempts are possible
+ * before the deadline.
  */
 const RENEW_PART = 0.4;
 

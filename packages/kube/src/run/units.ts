@@ -31,7 +31,7 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** An informer that several units share runs only once. */
+  /** The informers of the unit. An informer that several units share runs only once. */
   readonly informers: readonly Runnable[];
   /** Informers that the unit does not need; if the API server refuses their kinds, the unit works without them. */
   readonly spares?: readonly Runnable[];

@@ -2,7 +2,7 @@ import { type Clock, pause } from '../clock/clock.ts';
 import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
-/** Running reconciles get this time after a stop request, and may end early because each step is idempotent. */
+/** The time for running reconciles after a stop request. A reconcile may end early, because each step is idempotent. */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 

@@ -24,8 +24,8 @@ const DEFAULT_CONNECTIONS = 32;
 /** The keep-alive time must be shorter than the timeout of the servers (kube-apiserver: at least 90 s). */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * After this time without data, the kernel sends up to ten probes, one per second, to detect a stopped server after 40
- * s.
+ * The time without data after which the kernel sends up to ten probes, one per second. The kernel then detects a
+ * stopped server after 40 s.
  */
 const PROBE_AFTER_MS = 30_000;
 

@@ -14,7 +14,9 @@ export const LIFETIMES = {
   overlap: DAY,
   serving: 90 * DAY,
   renewServingBefore: 30 * DAY,
-  /** Certificates are valid from this time before their creation, because the clock of a client may be behind. */
+  /**
+   * The validity of a certificate starts this time before its creation, because the clock of a client may be behind.
+   */
   skew: 5 * MINUTE,
 } as const;
 

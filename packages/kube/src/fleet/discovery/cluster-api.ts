@@ -133,8 +133,8 @@ interface Watched {
 }
 
 /**
- * The kubeconfig Secrets of the Clusters. Each Secret has its own watch, because other Secrets of Cluster API contain
- * private keys.
+ * The kubeconfig Secrets of the Clusters. Each Secret has its own watch, so that mcm does not read other Secrets of
+ * Cluster API, which contain private keys.
  */
 class ClusterSecrets {
   readonly #seed: KubeClient;

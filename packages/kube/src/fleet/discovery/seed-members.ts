@@ -25,7 +25,7 @@ export interface SeedCluster {
 export class SeedMembers {
   readonly #found: Discovered;
   readonly #free: FreedSecrets | undefined;
-  /** Other fleets also use this finalizer, so this process removes it only from the Secrets of clusters in this set. */
+  /** The clusters from whose Secrets this process removes the finalizer. Other fleets also use this finalizer. */
   readonly #engaged = new Set<string>();
 
   constructor(found: Discovered, free: FreedSecrets | undefined) {

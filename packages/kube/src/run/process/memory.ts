@@ -4,7 +4,7 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 /** The memory in bytes after a garbage collection. */
 export interface MemoryUse {
   readonly heap: number;
-  /** If the heap exceeds this size, V8 aborts the process. */
+  /** The size limit of the heap. If the heap exceeds this limit, V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
   readonly residentLimit: number | undefined;

@@ -1,7 +1,7 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warnings start one week before the expiry, so that users have time to issue a new certificate. */
+/** The time before the expiry at which warnings start, so that users have time to issue a new certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
 /** A certificate in PEM format, with its key if the process has the key. */

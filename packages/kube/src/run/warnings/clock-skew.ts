@@ -6,7 +6,7 @@ export interface DatedAnswer {
   readonly date: number;
 }
 
-/** mcm warns only above this difference between two clocks, because Leases and tokens have a precision of seconds. */
+/** The difference between two clocks above which mcm warns. Leases and tokens have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**

@@ -71,7 +71,7 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** A warning names at most this number of fields, because the hint is equal for all fields. */
+/** The maximum number of fields in a warning, because the hint is equal for all fields. */
 const NAMED = 4;
 
 /** Returns a warning about missing fields, or undefined if no field is missing. */

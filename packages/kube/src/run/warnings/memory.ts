@@ -1,7 +1,7 @@
 import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
-/** A warning starts at this use of the heap, because V8 may abort the process before the next collection. */
+/** The use of the heap at which a warning starts, because V8 may abort the process before the next collection. */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
 /** The warning ends at this use of the heap, which is lower than `FULL` to avoid repeated warnings. */
