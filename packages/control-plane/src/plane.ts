@@ -83,8 +83,8 @@ export interface ControlPlaneOptions {
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Called after a permanent failure of the store, after which the store acknowledges no write. A full store is not
-   * permanent.
+   * Called after a permanent failure of the store, after which the store acknowledges no write. A full store does not
+   * count as a permanent failure.
    */
   readonly onStoreFailure?: (error: Error) => void;
   /** Reports each failed checkpoint of the store. A failed checkpoint loses no write, but the log of the store grows. */

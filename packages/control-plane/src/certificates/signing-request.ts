@@ -39,7 +39,7 @@ const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
 /**
- * The signature must match the public key in the request.
+ * Reads a certificate request. The signature must match the public key in the request.
  * @param text the request as base64 of PEM, as in `spec.request`
  * @throws Error with the reason why the request is invalid
  */

@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/** Except in a MicroTime, Go ignores the nanoseconds. */
+/** Reads a time. Except in a MicroTime, Go ignores the nanoseconds of a time. */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
   let seconds = 0n;

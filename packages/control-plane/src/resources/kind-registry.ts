@@ -93,7 +93,7 @@ function compareVersions(a: string, b: string): number {
 
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** The creation, change or deletion of a CRD changes the custom kinds. */
+/** The kinds that the server serves. Each created, changed or deleted CRD changes the custom kinds. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();

@@ -119,7 +119,10 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** The disk was full, so the writes had no effect. When the disk has space again, the store accepts writes again. */
+/**
+ * The error if the disk was full, so that the writes had no effect. When the disk has space again, the store accepts
+ * writes again.
+ */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

@@ -14,7 +14,7 @@ type Step =
   | { readonly kind: 'filter'; readonly test: (item: unknown) => boolean }
   | { readonly kind: 'union'; readonly steps: readonly Step[] };
 
-/** The text is not a JSON path of the Kubernetes dialect. */
+/** The error if a text is not a JSON path of the Kubernetes dialect. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }

@@ -10,7 +10,10 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** A request for a subresource of a pod, such as its status, is not a request for the pod itself. */
+/**
+ * Returns whether a request is for a pod itself. A request for a subresource, such as the status of a pod, does not
+ * count.
+ */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 

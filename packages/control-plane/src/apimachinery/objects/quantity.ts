@@ -89,7 +89,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** Few different texts occur, so the results are cached. */
+/** Caches the canonical texts, because only a few different quantities occur. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;

@@ -5,7 +5,7 @@ type Yaml = typeof import('yaml');
 
 let loaded: Yaml | undefined;
 
-/** The library is loaded at the first call, because its seventy modules take a tenth of the start time. */
+/** Loads the YAML library at the first call, because its seventy modules take a tenth of the start time. */
 export function yaml(): Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as Yaml;
   return loaded;

@@ -83,7 +83,10 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** `crd` is undefined for a deleted CRD, and `old` is undefined for a new CRD. */
+  /**
+   * Reads the resources again if the names in a CRD have changed. `crd` is undefined for a deleted CRD, and `old` is
+   * undefined for a new CRD.
+   */
   definitionChanged(crd: ApiObject | undefined, old: ApiObject | undefined): void {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }

@@ -71,7 +71,7 @@ export class Informer {
   }
 
   /**
-   * The returned function finds the objects with an index key. All calls of `index` with the same function share one
+   * Returns a function that finds the objects with an index key. All calls of `index` with the same function share one
    * index.
    */
   index(of: WordsOf): (word: string) => ApiObject[] {

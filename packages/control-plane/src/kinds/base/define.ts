@@ -12,7 +12,7 @@ export interface BuiltinKind
   readonly model?: string;
 }
 
-/** The schema of the kind is created when it is first used. */
+/** Defines a built-in kind. The first use of the schema creates the schema. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {

@@ -41,7 +41,7 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
-/** Items that will be deleted are last. */
+/** Sorts items in the requested order. Items that the patch deletes are last. */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
   const positions = new Positions(order, mergeKey);

@@ -25,7 +25,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The server cannot send objects in the requested format. */
+/** The error if the server cannot send objects in the requested format. */
 export class WrongFormError extends Error {}
 
 export interface WatchFormat {

@@ -27,7 +27,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** If status and reason are equal, the existing condition stays. */
+/** If the status and the reason of a condition are unchanged, the existing condition stays. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];

@@ -77,7 +77,7 @@ export class CelCompileError extends Error {
   }
 }
 
-/** The expression is valid, but cel-go cannot create its program. */
+/** The error if an expression is valid, but cel-go cannot create its program. */
 export class CelProgramError extends CelCompileError {
   constructor(reason: string) {
     super('', []);
