@@ -44,7 +44,7 @@ export interface ClusterStatus {
 
 export interface Progress {
   state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
-  /** Whether the API server of the cluster has not responded for a long time. */
+  /** Records whether the API server of the cluster has not responded for a long time. */
   silent(silent: boolean): void;
 }
 

@@ -21,7 +21,7 @@ interface Turn {
 }
 
 export interface ClusterSlots {
-  /** Watches do not wait. */
+  /** Wraps a transport so that its requests wait for a free slot. Watches do not wait. */
   wrap(transport: Transport): Transport;
 }
 

@@ -33,7 +33,7 @@ const DEFAULT_PAGE_SIZE = 500;
 /** The API server sends a bookmark every minute, so a watch without data for 90 seconds is broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** No controller reads the managed fields, and they can be a third of an object. */
+/** Removes the managed fields, which no controller reads. The managed fields can be a third of an object. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;

@@ -67,7 +67,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A file that opens for the first log line; if the file cannot be opened, each later line tries again. */
+/** A log file. The first log line opens the file. If the file cannot be opened, each later line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';

@@ -120,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** HTTPS protects the tokens of clients. */
+/** Starts a server for HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,
