@@ -14,7 +14,7 @@ export interface Signer {
   serves(signerName: string): boolean;
   /**
    * Returns the certificate as PEM.
-   * @throws RefusedRequest if the request violates a rule of the signer that the request names
+   * @throws RefusedRequest if the request violates a rule of its signer
    */
   sign(spec: RequestSpec): string;
 }

@@ -49,7 +49,7 @@ export const stamped = (object: ApiObject, uid: string, time: string): ApiObject
 
 const known = new WeakMap<object, ApiObject>();
 
-/** Creates an object that never changes, unless an object with this name exists. */
+/** Creates an object that never changes. If an object with this name exists, the function creates nothing. */
 async function ensureConstant(registry: Registry, call: Call, object: ApiObject, fieldManager?: string): Promise<void> {
   const served = registry.kinds.byKind(object.apiVersion, object.kind);
   const { name = '', namespace = '' } = object.metadata;

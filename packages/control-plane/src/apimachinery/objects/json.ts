@@ -20,7 +20,7 @@ const MAX_DIGITS = 20;
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /**
- * Returns a bigint for an integer beyond 2^53, and a double for an integer beyond 64 bits. Go represents JSON numbers
+ * Returns a bigint for a 64-bit integer beyond 2^53, and a double for any other number. Go represents JSON numbers
  * without a type as int64 or float64.
  */
 export function exactInteger(digits: string, rounded: number): number | bigint {

@@ -167,7 +167,7 @@ export interface KindDefinition {
   /** Prepares an object for its creation: removes fields that a client may not set, and sets fields of the server. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  /** Returns the causes of a 422 error that the schema cannot find. */
+  /** Returns the validation errors that the schema cannot detect, as causes of a 422 error. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
   /** Returns the validation errors of the new object, and of the changes from the stored object. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];

@@ -65,7 +65,10 @@ export class BindingIndex {
     }
   }
 
-  /** Returns the bindings of a user in a namespace, or for the whole cluster with the namespace ''. */
+  /**
+   * Returns the bindings of a user in a namespace. For the namespace '', the result contains the bindings for the whole
+   * cluster.
+   */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
     for (const record of this.#unread.values()) this.#put(record);
     this.#unread.clear();

@@ -29,7 +29,7 @@ function endOfCertificate(request: ApiObject): number {
   }
 }
 
-/** Returns the time at which a certificate request is deleted, in milliseconds since the epoch. */
+/** Returns the time at which the controller deletes a certificate request, in milliseconds since the epoch. */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');
   if (conditions.length === 0) return Date.parse(request.metadata.creationTimestamp ?? '') + PENDING_MS;

@@ -31,7 +31,10 @@ function expirationOf(secret: ApiObject): number {
   return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
 }
 
-/** Returns the bootstrap token of a Secret if the token may sign. The name of the Secret must contain the token ID. */
+/**
+ * Returns the bootstrap token of a Secret if the Secret allows signatures with the token. The name of the Secret must
+ * contain the token ID.
+ */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');
   const value = dataOf(secret, 'token-secret');

@@ -98,7 +98,7 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
 
 const withoutEntry = ({ entry: _stale, ...facts }: Ownership): Ownership => facts;
 
-/** Removes the paths that another write has changed or removed from the fields of a manager. */
+/** Removes, from the fields of a manager, the paths that another write has changed or removed. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);

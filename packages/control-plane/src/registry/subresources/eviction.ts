@@ -123,7 +123,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // No `await` separates the read and the change of the budget, so two evictions never use one allowed disruption.
+  // No `await` separates the read and the change of the budget, so two evictions never use the same allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {

@@ -32,7 +32,7 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** Sets the namespace of the path in a body without a namespace. */
+/** Adds the namespace in the path to a body without a namespace. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {

@@ -29,7 +29,7 @@ export interface Transformation {
    * of a PUT does not call `live`.
    */
   readonly next: (live: () => ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Returns the new object if the object does not exist. */
+  /** Returns the object that the write creates if no object with the name exists. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /** Whether the stored metadata differs from the metadata in responses. */
   readonly isOdd?: () => boolean;

@@ -49,7 +49,7 @@ export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: Mana
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
-/** Returns whether a client removes all managers, which is the value `[{}]`. */
+/** Returns whether the value is `[{}]`, with which a client removes all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 

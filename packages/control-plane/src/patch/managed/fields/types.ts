@@ -97,8 +97,8 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
 }
 
 /**
- * Returns whether a schema accepts any scalar: a string with a format other than `byte`, as in the field manager of
- * kube-apiserver.
+ * Returns whether a schema accepts any scalar. As in the field manager of kube-apiserver, this applies to a string with
+ * a format other than `byte`.
  */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
