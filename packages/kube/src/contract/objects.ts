@@ -71,6 +71,6 @@ export function splitKey(key: Key): { readonly namespace: string; readonly name:
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Returns the owner reference of an object with `controller: true`. */
+/** Returns an owner reference to an object, with `controller: true`. */
 export const controllerOf = (object: { readonly metadata: { readonly ownerReferences?: OwnerReference[] } }) =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true);

@@ -14,7 +14,7 @@ import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
 /**
- * Checks the leadership before each attempt, after all waits of the client, which may be longer than the lease
+ * Checks the leadership before each attempt and after all waits of the client. The waits may be longer than the lease
  * duration.
  */
 const fenced = (fence: Fence, request: string): Pick<RequestOptions, 'beforeSend'> => ({

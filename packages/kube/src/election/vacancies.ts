@@ -20,8 +20,8 @@ export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation with a new period without a holder. If a restore of the API server undid renewals of the
- * Lease, the new period starts at the last renewal before the backup.
+ * Returns the annotation, to which the function has added the current period without a holder. If a restore of the API
+ * server undid renewals of the Lease, the new period starts at the last renewal before the backup.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

@@ -39,7 +39,7 @@ const more = (options: Common<unknown>) => ({
 const bounds = (min: number, max: number | undefined): string =>
   max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
 
-/** Creates a flag with any text, or with one of `oneOf`. */
+/** Creates a flag whose value is any text, or one of the texts in `oneOf`. */
 export const textFlag = (
   options: Common<string> & { readonly placeholder?: string; readonly oneOf?: readonly string[] },
 ): Flag<string> => ({
@@ -55,7 +55,7 @@ export const textFlag = (
   },
 });
 
-/** Creates a flag with a comma-separated list. */
+/** Creates a flag whose value is a comma-separated list. */
 export const listFlag = (options: Common<readonly string[]>): Flag<readonly string[]> => ({
   ...more(options),
   placeholder: '<a,b,…>',
@@ -68,7 +68,7 @@ export const listFlag = (options: Common<readonly string[]>): Flag<readonly stri
       .filter((part) => part !== ''),
 });
 
-/** Creates a flag with integers by name, such as `machine=80,secret=5`. */
+/** Creates a flag whose value maps names to integers, such as `machine=80,secret=5`. */
 export const integersFlag = (
   options: Omit<Common<unknown>, 'default'> & { readonly min: number; readonly names: readonly string[] },
 ): Flag<Readonly<Record<string, number>>> => ({
@@ -99,7 +99,7 @@ export const integersFlag = (
   },
 });
 
-/** Creates a flag with an integer between limits. */
+/** Creates a flag whose value is an integer between two limits. */
 export const integerFlag = (
   options: Common<number> & { readonly min: number; readonly max?: number },
 ): Flag<number> => ({
@@ -116,7 +116,7 @@ export const integerFlag = (
   },
 });
 
-/** Creates a flag with a number and a lower limit. */
+/** Creates a flag whose value is a number with a lower limit. */
 export const numberFlag = (options: Common<number> & { readonly min: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<number>',
@@ -144,7 +144,7 @@ export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   },
 });
 
-/** Creates a flag with a Go duration. */
+/** Creates a flag whose value is a Go duration. */
 export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<duration>',

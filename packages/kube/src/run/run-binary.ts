@@ -136,7 +136,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    // First mark the process as failed, because other actions need memory.
+    // The process logs the reason before it stops, because the stop needs more memory.
     this.#log.error(sentence);
     this.#fail(sentence);
   }
