@@ -112,7 +112,7 @@ export const GcpCredentials = z.looseObject({
   credentialsConfig: text('another name of serviceAccountJSON'),
   projectID: text('ID of the project; required if the JSON contains no project'),
   userData: text(
-    'script that a VM runs at its first boot; the key is required, and its value can be empty. mcm sends user data with other bytes than UTF-8 as base64, for cloud-init',
+    'script that a VM runs at its first boot; the key is required, and its value can be empty. If the user data is not UTF-8, mcm sends it as base64, for cloud-init',
   ),
 });
 export type GcpCredentials = z.infer<typeof GcpCredentials>;

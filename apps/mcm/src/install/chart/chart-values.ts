@@ -29,7 +29,10 @@ const value = (about: string, given: unknown, schema: object): Value => ({ about
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
-  group(about, { enabled: enabled(on, 'Whether the chart installs the objects of the section.'), ...fields });
+  group(about, {
+    enabled: enabled(on, 'If true, the chart installs the objects that this section describes.'),
+    ...fields,
+  });
 
 /** Returns the schema of an object that may contain only the given fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -259,7 +262,7 @@ const fleetFields = () =>
         { type: 'array', items: TEXT, uniqueItems: true },
       ),
       cacheLimit: value(
-        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If cacheLimit is above 0, the chart also binds the role that lets the fleet annotate the namespaces. 0: no limit.',
+        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If cacheLimit is above 0, the chart also binds the role with which the fleet annotates namespaces. 0: no limit.',
         0,
         COUNT,
       ),
