@@ -349,7 +349,7 @@ const partFields = (shares: number | string): Fields => ({
 
 const kubeconfigGroup = (kubeconfigs: typeof DEFAULT_INSTALL.kubeconfigs): Group =>
   group(
-    'Kubeconfigs of both clusters: inClusterConfig, none (only for target), /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. The Secrets machine-controller-manager-control and machine-controller-manager-target contain the files.',
+    'Kubeconfigs of both clusters. Each value is inClusterConfig, /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. The value of target can also be none. The Secrets machine-controller-manager-control and machine-controller-manager-target contain the files.',
     {
       control: value('Kubeconfig of the cluster with the machine objects.', kubeconfigs.control, {
         type: 'string',
