@@ -29,7 +29,7 @@ export const LocalProviderSpec = z.looseObject({
   bootLatency: duration.optional().meta({ description: 'Backend cloud: boot time of the machine, such as `5s`.' }),
   namespace: z.string().optional().meta({
     description:
-      'Backend pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',
+      'Backend pod: namespace of the Pods; default: the namespace of the Machine; for an orphan, the namespace of the class.',
   }),
   ipPoolNameV4: z
     .string()
