@@ -69,8 +69,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // commander does not check that the flag is present. An early error about a missing flag would hide the error about a
-  // misspelled flag.
+  // The flag is not declared as required, because commander would report a missing flag before a misspelled flag.
   if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

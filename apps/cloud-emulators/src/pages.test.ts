@@ -14,7 +14,7 @@ const STAYED = ['b', 'c', 'd', 'e'];
 
 /**
  * Lists the resources of all pages.
- * @param page Returns the names on the page of a token, and the next token.
+ * @param page Requests the page of a token, and returns the names on this page and the token of the next page.
  * @param change Called between the first and the second page
  */
 async function listed(

@@ -213,7 +213,7 @@ export interface Frame {
   readonly trend?: readonly TrendSample[] | undefined;
 }
 
-/** The part of the first message that never changes later. */
+/** The fields that only the first message of an event stream contains. */
 export interface First {
   /** An empty `namespace` means all namespaces. */
   readonly namespace: string;

@@ -26,8 +26,8 @@ export interface ConfigServerSettings {
   /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
   /**
-   * Whether the server reads the machines that own bootstrap tokens from a cache. If the CRDs of machines may be
-   * absent, `machinePools` must be false.
+   * Whether the server looks up the machine of a bootstrap token in a cache. If the CRDs of machines may be absent,
+   * `machinePools` must be false.
    */
   readonly machinePools: boolean;
   readonly limit: RateLimit;

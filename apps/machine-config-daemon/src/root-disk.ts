@@ -24,7 +24,8 @@ const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in
 
 /**
  * The files of a node, below a root directory. A write is atomic: the new file or link is created next to the old one,
- * and then renamed. Content and directory are flushed, so after a power failure, either the old or the new file exists.
+ * and then renamed. The daemon flushes the content and the directory. After a power failure, the disk contains either
+ * the old or the new file.
  */
 export class RootDisk implements NodeDisk {
   readonly #root: string;

@@ -35,7 +35,7 @@ export class DiskWatch {
   #add(directory: string): void {
     try {
       const watcher = watch(directory, { persistent: false }, () => this.#changed());
-      // The deletion of a watched directory is a change.
+      // The deletion of a watched directory counts as a change.
       watcher.on('error', () => this.#changed());
       this.#watchers.set(directory, watcher);
     } catch (error) {

@@ -79,9 +79,9 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly concurrency: number;
   /** Overrides `concurrency` for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** A MachineSet is frozen if its machines exceed the sum of replicas and surge by `safetyUp`. */
+  /** The manager freezes a MachineSet that has at least `safetyUp` machines more than replicas plus surge. */
   readonly safetyUp: number;
-  /** A frozen MachineSet is unfrozen if its machines are below the freeze limit by `safetyDown`. */
+  /** The manager ends the freeze when the number of machines is at least `safetyDown` below the limit of `safetyUp`. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
   /** Whether the manager protects the nodes of a rollout from the cluster autoscaler. */
@@ -117,7 +117,7 @@ export interface Controllers {
   readonly units: readonly Unit[];
   /** Returns true if no controller will have work within the next `withinMs` milliseconds (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the events that wait to be combined with similar events. */
+  /** Writes the events that the recorder has delayed to combine them with similar events. */
   flush(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface ArmEndpointOptions {
   readonly pageSize?: number | undefined;
   readonly operationMs?: number;
   readonly graphLagMs?: number;
-  /** The base URL of the operation links in responses. */
+  /** The base URL of links to operations in responses. */
   readonly origin?: string;
   /** If `principals` is undefined, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;

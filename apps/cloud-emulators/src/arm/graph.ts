@@ -17,7 +17,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row in the result of a query, with the position of its resource in the order of creation. */
+/** A row of a query result. Sorted by `key`, the rows are in the order in which their resources were created. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {

@@ -11,7 +11,7 @@ export interface Principal {
   readonly clientId: string;
   readonly secret?: string;
   readonly assertion?: string;
-  /** The key of the certificate signs the client assertions. */
+  /** The PEM certificate and its key. The application signs its client assertions with the key. */
   readonly certificate?: string;
 }
 
@@ -38,7 +38,7 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/** Returns the error of Microsoft Entra for an audience in another cloud. */
+/** Returns the error that Microsoft Entra sends if the audience belongs to another cloud. */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined

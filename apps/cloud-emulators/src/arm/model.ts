@@ -88,7 +88,7 @@ export const keyOf = (id: string): string => id.toLowerCase();
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/** Applies the change of a resource to its body. */
+/** Merges the body of a PATCH request into the stored body of a resource. */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

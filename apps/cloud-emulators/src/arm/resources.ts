@@ -108,7 +108,7 @@ export class Resources {
     return this.#begin(200, known, 'put', fault);
   }
 
-  /** Merges tags into the tags of a resource, or removes tags with equal values. */
+  /** Merges the tags of the request into a resource, or removes tags whose key and value are in the request. */
   changeTags(id: string, text: string): TransportResponse {
     const known = this.get(id);
     if (!known) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
@@ -309,7 +309,8 @@ export class Resources {
   }
 
   /**
-   * Resources with the delete option `Delete` are deleted too, and all others are detached.
+   * Removes a resource. For a VM, the emulator also deletes attached resources with the delete option `Delete`, and
+   * detaches all other resources.
    * @param half Whether the VM was created only partly, without its disks
    * @param lag The delay until Resource Graph shows the deletion
    */

@@ -101,7 +101,7 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** For some time after a change, read requests see the instance before the change. */
+/** For some time after a change, read requests return the instance as it was before the change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
@@ -200,8 +200,8 @@ function endAtBoot(
 }
 
 /**
- * Deletes the resources of a terminated instance, and detaches the resources that stay.
- * @param all Whether all resources of the instance stay
+ * Deletes the volumes and interfaces of a terminated instance, or detaches them if they must stay.
+ * @param all Whether all volumes stay
  */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';

@@ -129,7 +129,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     }
   }
 
-  /** Returns the position of an instance when all instances are sorted by creation. */
+  /** Returns the position of an instance when all instances are sorted by creation time. */
   ordinalOf(instance: CloudInstance): number {
     for (const each of this.instances) if (!this.#ordinals.has(each)) this.#ordinals.set(each, ++this.#ordinal);
     return this.#ordinals.get(instance) ?? 0;

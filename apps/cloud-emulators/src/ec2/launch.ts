@@ -41,7 +41,7 @@ const fingerprintOf = (params: Params): string =>
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
-/** Returns the zone of a launch, from the last letter of the first subnet. */
+/** Returns the zone of a launch. If the request contains no zone, the last letter of the subnet ID selects the zone. */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;

@@ -13,7 +13,10 @@ export interface Ec2EndpointOptions {
   readonly launch?: LaunchAnswer;
   readonly pageSize?: number | undefined;
   readonly dnsRegion?: string;
-  /** Whether each later page repeats the token of its request as the next token, as a fault. */
+  /**
+   * Whether the endpoint simulates a fault: each later page returns the page token of its own request as the next
+   * token.
+   */
   readonly repeatToken?: boolean;
   readonly script?: readonly ScriptRule[];
   readonly cancelCaller?: () => void;

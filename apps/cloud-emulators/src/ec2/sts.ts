@@ -3,7 +3,7 @@ import { Ec2Error, type Params } from './params.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
 
-/** For each role, the temporary keys that STS returns. */
+/** The temporary keys that STS returns for every role. */
 const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',

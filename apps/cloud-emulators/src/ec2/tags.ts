@@ -20,7 +20,7 @@ export function createTags(cloud: Ec2State, params: Params, fault: OperationFaul
   return [['return', true]];
 }
 
-/** Removes tags of instances. A request without a value removes a tag with any value. */
+/** Removes tags of instances. If the request contains only the key of a tag, the tag is removed with any value. */
 export function deleteTags(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   const removed = entriesOf(params, 'Tag');
   for (const each of listOf(params, 'ResourceId').map((id) => instanceWithId(cloud, id))) {

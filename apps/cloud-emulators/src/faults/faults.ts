@@ -54,7 +54,7 @@ export class Faults {
     return this.#rules.map(({ id, rule, met }) => ({ id, rule, met }));
   }
 
-  /** @param labelOf Returns the name of a request for fault rules */
+  /** @param labelOf Returns the operation name of a request, which fault rules match */
   before(
     carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,
     labelOf: (request: TransportRequest) => string,
@@ -106,7 +106,7 @@ export class Faults {
   }
 }
 
-/** The connection ends without a response, as a fault. */
+/** Simulates a fault: the emulator closes the connection without a response. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 

@@ -14,10 +14,13 @@ export const faultRule = z.strictObject({
       retryAfter: z.number().min(0).optional(),
     })
     .optional(),
-  /** Above the rate limit of a rule, the response is the throttling error of the cloud. */
+  /** The maximum rate of requests. Above this rate, the emulator responds with the throttling error of the cloud. */
   perSecond: z.number().positive().optional(),
   retryAfter: z.number().min(0).optional(),
-  /** The connection ends before or after the request takes effect. With `after`, only the response is lost. */
+  /**
+   * When the emulator closes the connection: before or after the request takes effect. With `after`, only the response
+   * is lost.
+   */
   lose: z.enum(['before', 'after']).optional(),
   /** On EC2, the boot of the instance fails. */
   failOperation: z

@@ -24,5 +24,5 @@ export interface Power {
   console?(id: string): string;
 }
 
-/** Ignores the power of VMs, because these VMs have no simulated operating system. */
+/** Does nothing when a VM is powered on or off, for VMs without a simulated operating system. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -11,7 +11,9 @@ export interface ListenOptions {
   /** Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /** The server is a proxy for the given hosts, and accepts `CONNECT` with TLS. */
+  /**
+   * The hosts for which the server is a proxy. After a `CONNECT` request for such a host, the server responds itself.
+   */
   readonly hosts?: readonly string[];
 }
 

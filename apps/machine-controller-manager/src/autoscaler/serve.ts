@@ -74,8 +74,9 @@ class RenewedServer {
 
 /**
  * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica
- * serves the protocol, because the autoscaler may connect to any replica. A request that changes the size of a group
- * writes one object, and the write fails if the object has changed.
+ * serves the protocol, because the autoscaler may connect to any replica. A replica that is not the leader can safely
+ * change the size of a group. The replica writes one object, and the write fails if another client has changed the
+ * object.
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,
