@@ -27,7 +27,10 @@ function problem(spec: AwsProviderSpec, { machineType, zone, subnet, market }: A
   return undefined;
 }
 
-/** The image of a class must be compatible with every instance type. */
+/**
+ * The image is not an alternative, so the image of a class must be compatible with every instance type of its
+ * alternatives.
+ */
 export const alternatives: AlternativeRules<AwsProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: (spec, { machineType = spec.machineType, subnet, market }) => ({

@@ -221,7 +221,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Converts a listed instance to a list with one VM. */
+/** Returns a list with the VM of an instance, or an empty list if the instance has no ID. */
 function listed(
   { spec, tagKeys }: Listing,
   { InstanceId: id, Tags = [], LaunchTime }: Instance,
@@ -247,8 +247,8 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
 });
 
 /**
- * Reports a stopped VM as ending, because it cannot run its Machine. A Machine can still adopt a stopped VM that no
- * Machine has recorded.
+ * If a Machine has recorded its VM and the VM is stopped, reports the VM as ending, because a stopped VM cannot run the
+ * Machine. A Machine without a provider ID can still adopt a stopped VM.
  */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';

@@ -19,7 +19,7 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** For equal client tokens, EC2 returns one VM. */
+  /** If two requests have the same client token, EC2 launches only one VM and returns this VM twice. */
   readonly clientToken: string;
 }
 

@@ -41,7 +41,9 @@ export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly maxAttempts: number | undefined;
-  /** Returns true if the driver must not immediately repeat the action after the error code. */
+  /**
+   * Returns true if the error code is final: the driver reports the error and does not repeat the action immediately.
+   */
   readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
   /** The rate limits of the account. */

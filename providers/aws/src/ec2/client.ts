@@ -30,7 +30,10 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly rates?: AccountRates | undefined;
 }
 
-/** Images rarely change, and the launch from a deleted image fails, so a long time is safe. */
+/**
+ * The time for which the driver caches an image. A long time is safe, because images rarely change, and EC2 refuses a
+ * launch from a deleted image.
+ */
 const IMAGE_KEPT_MS = 3_600_000;
 
 /** Clients of several AWS services use the session of EC2. */
@@ -44,7 +47,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** Named imports let the bundler omit the other 700 commands. */
+/** With named imports, the bundler omits the 700 commands of the SDK that the driver does not use. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -119,7 +122,7 @@ export class Ec2 {
     return made;
   }
 
-  /** Because of the client token, the call can be repeated safely. */
+  /** A repeated call is safe, because the request contains a client token. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));

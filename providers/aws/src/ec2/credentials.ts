@@ -11,7 +11,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** Without keys, the driver sends no request. */
+/** The error if no source contains keys. The driver then sends no request. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }

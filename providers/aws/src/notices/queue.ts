@@ -15,7 +15,7 @@ async function loadSqs() {
 const WAIT_SECONDS = 20;
 const BATCH = 10;
 const VISIBILITY_SECONDS = 30;
-/** A wait must end even if notices arrive continuously. */
+/** The maximum number of batches in one call of `wait`, so that the call ends even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {
@@ -54,7 +54,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** A message is deleted when `done` was called for all its notices. */
+  /** Waits for notices. The queue deletes a message after `done` was called for all notices in the message. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

@@ -66,7 +66,7 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK handles two cases wrongly, so the driver reads the resource itself.
+      // In the following two cases, the SDK returns a wrong result, so the driver reads the resource itself.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {

@@ -16,7 +16,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['deallocated', 'deallocated'],
 ]);
 
-/** For each power state of a VM, the request that leads to the wanted state. */
+/** The request that moves a VM from its current power state, which is the key, toward the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };

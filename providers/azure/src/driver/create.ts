@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // The user may have withdrawn the terms of the image.
+    // The user may have withdrawn the acceptance of the terms, so the next creation checks the terms again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });

@@ -184,8 +184,8 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
 }
 
 /**
- * Returns the function that reads a VM. If the VM is not recorded on its machine, the function reads it directly,
- * because only a direct read proves that it does not exist.
+ * Returns the function that reads a VM. If the machine has no provider ID, the function sends a direct read, because
+ * only a direct read proves that the VM does not exist.
  */
 function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
   if (isWarm(machine)) return (name, signal) => session.vmWithView(name, signal);

@@ -46,8 +46,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * If the preferred key exists, its value is used even if it is empty. The texts of errors are those of the library with
- * which the original logs in.
+ * If a Secret contains several names of a value, the driver uses the preferred name, even if its value is empty. The
+ * texts of errors are those of the library with which the original logs in.
  *
  * @throws WrongPrincipal
  */

@@ -32,7 +32,7 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const vmText = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client has started the deletion.
+    // The VM is already being deleted, because an earlier process or another client has started the deletion.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${vmText}, Err: `, signal);
@@ -109,7 +109,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** Returns the change of a VM after which Azure deletes its resources together with the VM. */
+/** Returns the update of a VM that is necessary so that Azure deletes the NICs and disks together with the VM. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -130,7 +130,7 @@ function cascade(
     networkProfile: nics.length > 0 ? { networkInterfaces: nics } : undefined,
     storageProfile: { osDisk: os, dataDisks: disks.length > 0 ? disks : undefined },
   };
-  // The type of the SDK requires fields that must not be in the change.
+  // The type in the SDK requires fields that this update must not contain.
   return update as VirtualMachineUpdate;
 }
 

@@ -46,7 +46,10 @@ interface Connection {
 
 const FEW_VMS = 3;
 
-/** A user may withdraw terms, and a publisher may publish new images. */
+/**
+ * The time for which the driver caches images and accepted terms. Users may withdraw terms, and publishers may publish
+ * new images.
+ */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;

@@ -85,7 +85,10 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Lists in which null entries are ignored. If a list contains null, the original crashes when it creates a VM. */
+/**
+ * The lists that must not contain null. With a null entry in one of these lists, the original crashes when it creates a
+ * VM.
+ */
 const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
 
 function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {

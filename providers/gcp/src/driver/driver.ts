@@ -53,7 +53,10 @@ type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
-/** If a request ID was used before, Compute Engine returns an operation that is already done. */
+/**
+ * The maximum number of used request IDs that a creation skips. For a used ID, Compute Engine returns the earlier
+ * operation, which is already done.
+ */
 const REPLAYS = 5;
 /** The least recently used account is removed first. */
 const KEPT = 64;
@@ -168,7 +171,10 @@ function changes(
 
 interface Calls {
   readonly clock: Clock;
-  /** After a failed insertion, the next insertion needs a new request ID. */
+  /**
+   * The number of the next insertion by Machine UID. The request ID contains this number, because an insertion after a
+   * failure needs a new ID.
+   */
   readonly failed: Map<string, number>;
 }
 
@@ -195,7 +201,8 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
     let started: Operation | undefined;
     try {
       started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is already done, an earlier process used the request ID, or the VM no longer exists.
+      // If the operation is already done, an earlier request used the request ID. If its VM no longer exists, the
+      // driver tries the next ID.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);

@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** The program cloud-init reads the metadata key with the encoding. */
+/** The metadata key from which cloud-init reads the encoding of the user data. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 

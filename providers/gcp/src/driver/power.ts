@@ -16,7 +16,7 @@ export interface Subject {
   readonly absent: () => MachineError;
 }
 
-/** For each state of an instance, the request that leads to the wanted state. */
+/** The request that moves an instance from its current state, which is the key, toward the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };

@@ -30,7 +30,10 @@ const instance = z.looseObject({
 });
 export type Instance = z.infer<typeof instance>;
 
-/** A label with an unknown value makes the read fail, because a change of labels would remove the label. */
+/**
+ * The labels of an instance before a change. The read fails if a label is not a text, because the driver would remove
+ * this label when it writes all labels.
+ */
 const labelled = z.looseObject({
   labels: z.record(z.string(), z.string()).nullish(),
   labelFingerprint: z.string(),

@@ -19,7 +19,7 @@ export type SubjectSource =
     }
   | { readonly from: 'aws' };
 
-/** A service account for which another account creates tokens. */
+/** Impersonation: another account creates the tokens of this service account. */
 export interface Impersonation {
   readonly url: string;
   readonly delegates: readonly string[];

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened before any write. If the port is already in use, the data stays unchanged.
+  // The cloud opens its port before it opens its data. If the port is already in use, the data stays unchanged.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);

@@ -44,7 +44,10 @@ export interface Cloud {
   readonly instances: Instances;
   readonly volumes: Volumes;
   readonly interruptions: Interruptions;
-  /** The next start of the cloud continues the transitions. */
+  /**
+   * Stops all timers. When the cloud starts again with the same store, it continues the transitions of instances and
+   * volumes.
+   */
   pause(): void;
   /** Stops all transitions and closes the store. */
   close(): void;

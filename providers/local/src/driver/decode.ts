@@ -48,8 +48,8 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * Parses a provider spec with the rules that apply before a creation. Rules of a single backend are skipped, because
- * the Secret determines the backend.
+ * Parses a provider spec with the rules that apply before a creation. The function skips rules that apply to only one
+ * backend, because the Secret determines the backend, and the Secret is not an input.
  * @throws MachineError
  */
 export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>

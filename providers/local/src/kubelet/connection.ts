@@ -32,7 +32,10 @@ export interface ConnectionOptions {
   readonly nodeName?: string;
 }
 
-/** With one shared watch of pods, 500 kubelets do not need 500 watches. */
+/**
+ * The connection of simulated kubelets to an API server. All kubelets share one watch of pods, because a watch for each
+ * kubelet would be too expensive.
+ */
 export class Connection {
   readonly outage: OutageLog;
   readonly #options: ConnectionOptions;

@@ -8,7 +8,7 @@ import type { KubeletCertificate } from './node/memory.ts';
 import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
 
-/** The existing credentials for an API server. */
+/** Credentials for an API server that all simulated kubelets share. */
 export interface NodeCluster {
   readonly server: string;
   /** The transport with the shared credentials. */

@@ -147,7 +147,7 @@ export class HollowKubelet {
     if (!resumed) this.#greet();
     await this.#mayJoin();
     await this.#firstBoot();
-    // A machine that was stopped before already has its files.
+    // After a stop and a start, the machine already has its files.
     if (state?.joined !== true) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>

@@ -47,7 +47,7 @@ export const kubeletBehaviour = z.strictObject({
   /** Whether a machine starts again after a reboot. With `never`, the machine does not start again after a reboot. */
   reboot: z.enum(['normal', 'never']).optional(),
   rebootDelay: durationMs.optional(),
-  /** An empty path restores the drifted file. */
+  /** The path of a file that a simulated user changes on the node. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
   /** An empty `notice` means no interruption. */
   notice: z.string().max(2_048).optional(),

@@ -23,9 +23,12 @@ export interface Interruption {
 export interface Instance {
   readonly id: string;
   readonly name: string;
-  /** Emulators of other clouds set `providerId`, because they use the simulated kubelets. */
+  /**
+   * The provider ID that the kubelet reports. Emulators of other clouds set this field, because their VMs run the same
+   * simulated kubelets.
+   */
   readonly providerId?: string;
-  /** While the instance exists, a creation with an equal key returns the existing instance. */
+  /** While the instance exists, a creation with the same client token returns the existing instance. */
   readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
@@ -44,7 +47,7 @@ export interface Instance {
   terminatedAt?: string;
   stateReason?: string;
   interruption?: Interruption;
-  /** Reads with delayed data return earlier states of the instance. */
+  /** The earlier states of the instance, which read requests with delayed data return. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   console: string;
 }

@@ -52,10 +52,10 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** `LIMIT_MS` limits the total time, as in the original. */
+/** The driver reads the Pod every `LOOK_MS`, for at most `LIMIT_MS`, as in the original. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/** Most Pods become ready before the first report. */
+/** The time before the first report that a Pod is still waiting. Most Pods become ready earlier. */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;

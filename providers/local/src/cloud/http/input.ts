@@ -69,7 +69,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** Waits for a state in a long poll with the query `?wait=<state>&timeout=<duration>`. */
+/** Returns the state and the timeout of a long poll, from the query `?wait=<state>&timeout=<duration>`. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

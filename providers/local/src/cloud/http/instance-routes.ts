@@ -99,7 +99,7 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
   };
 }
 
-/** Prepares a request about an instance. */
+/** Prepares an operation on an instance. Fault rules match the zone, the machine type and the name of the instance. */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
   if (!instance) return { instance: idOf(c), work };

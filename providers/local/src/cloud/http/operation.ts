@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface WorkContext {
-  /** Reads return data of this age, in milliseconds. */
+  /** The age of the data that read requests return, in milliseconds. */
   readonly staleMs: number;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;

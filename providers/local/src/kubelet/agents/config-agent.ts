@@ -104,7 +104,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Simulates the preparation of a config. */
+  /** Simulates the work of the daemon before the update. The behavior of the kubelet defines a delay and a failure. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

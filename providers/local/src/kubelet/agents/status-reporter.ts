@@ -90,7 +90,8 @@ export class StatusReporter {
       this.#schedule();
       outage.worked();
     } catch (error) {
-      // A running kubelet does not register a deleted Node again.
+      // If the Node was deleted, the kubelet sends no further status, because a running kubelet does not register its
+      // Node again.
       if (isNotFound(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -28,7 +28,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
   const wanted = update === 'fail' ? Failed : Successful;
   const said = node.metadata.labels?.[Labels.UpdateResult];
   if (node.metadata.labels?.[Labels.SelectedForUpdate] === undefined || said === wanted) return undefined;
-  // If the user has changed the simulated result to success, the agent repeats the failed update.
+  // If the simulated result was a failure and the user has changed it to success, the agent repeats the update.
   const again = said === Failed && wanted === Successful;
   const { ReadyForUpdate, UpdateFailed } = InPlaceUpdateReasons;
   if (reason === ReadyForUpdate && (said === undefined || again)) return wanted;

@@ -7,7 +7,9 @@ class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
-/** After `end`, no request of the machine is in progress. */
+/**
+ * Runs the functions of a machine until its power-off. When `end` resolves, no request of the machine is in progress.
+ */
 export class Life {
   readonly #clock: Clock;
   readonly #waits = new AbortController();

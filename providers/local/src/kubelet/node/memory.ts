@@ -16,7 +16,7 @@ export interface KubeletState {
   readonly ordered?: KubeletBehaviour;
 }
 
-/** When `put` returns, a state is permanent. */
+/** Stores the states of kubelets. When `put` returns, the state is permanent. */
 export interface KubeletMemory {
   get(instanceId: string): KubeletState | undefined;
   put(instanceId: string, state: KubeletState): void;
