@@ -36,7 +36,10 @@ export interface ClusterFlags {
   readonly cluster?: string | undefined;
 }
 
-/** The clients convert each object to its type, so a malformed object does not break the command. */
+/**
+ * The connections of a command. The clients remove fields with a wrong type from the objects that they read, so a
+ * malformed object does not break the command.
+ */
 export interface Cluster {
   readonly client: KubeClient;
   /** If the target cluster is the control cluster, `target` equals `client`. */
@@ -136,7 +139,7 @@ export async function connect(
   const found = inFleet === undefined ? undefined : await memberConfig(control.client, inFleet, home);
   const ofMember = found === undefined ? undefined : openCluster(found.config, command);
   const target = ofMember ?? (own ? control : await to([targetKubeconfig]));
-  // If the fleet has no seed, the machine objects and the nodes are in the cluster of the member.
+  // If the fleet has no seed, the member cluster contains both the machine objects and the nodes.
   const objects = found?.inSeed === false ? target : control;
   const reported = new Set<string>();
   const malformed = (sentence: string): void => {

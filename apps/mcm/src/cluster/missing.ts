@@ -23,7 +23,7 @@ export async function getNamed<T extends KubeObject>(
     return await api.get(name, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    // If the server does not serve the kind, the list request fails with the error of the first request.
+    // If the server does not serve the kind, the list request fails too, with the same error.
     const { items } = await api.list(options);
     throw new UserError(noSuch(definition.kind.toLowerCase(), namespace, name, items));
   }

@@ -8,7 +8,8 @@ import { completionScript, SHELLS, type Shell } from './completion.ts';
 
 let dir: string;
 beforeAll(() => {
-  // fish has no hook for file names, so the directory contains a file with the name that the other shells print.
+  // fish has no hook for file names. Therefore, the directory contains a file with the name `FILES`, which the hooks of
+  // the other shells print.
   dir = mkdtempSync(join(tmpdir(), 'mcm-completion-'));
   writeFileSync(join(dir, 'FILES'), '');
 });

@@ -18,7 +18,8 @@ export async function readConfigController(cluster: Cluster, clock: Clock): Prom
     (await namespacesOf(cluster)).map((namespace) => readControllers({ client, namespace, clock, names })),
   );
   const healths = read.flat();
-  // A Lease of a removed installation stays in its namespace, so one working controller is sufficient.
+  // A removed installation leaves its expired Lease in its namespace, so mcm reports no stopped controller if any
+  // controller works.
   const stopped = healths.some(({ state }) => state === 'acts') ? [] : notActing(healths);
   return [...stopped, ...notActing(programs?.() ?? [])];
 }
@@ -48,13 +49,16 @@ export interface PoolReport extends PoolExplanation {
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** The text for the next step of a controller that does not work. If the controller works, the result is undefined. */
+/**
+ * Returns the text that replaces the next step of a controller that does not work. If the controller works, the result
+ * is undefined.
+ */
 export const stoppedText = ({ controllers = [] }: PoolReport): string | undefined =>
   controllers.some(({ name }) => name === NAME) ? `${NAME} is not working` : undefined;
 
 /**
- * Adds the controllers and programs that do not work to an explanation. The result contains no next step of a
- * machine-config-controller that does not work.
+ * Adds the controllers and programs that do not work to an explanation. If the machine-config-controller does not work,
+ * the result contains no next step.
  */
 export function withControllers(pool: PoolExplanation, controllers: readonly ControllerHealth[]): PoolReport {
   if (controllers.length === 0) return pool;

@@ -22,7 +22,10 @@ export interface RenderRequest extends Reading {
   readonly templates?: string | undefined;
   /** If `pool` is undefined, all pools are rendered. */
   readonly pool?: string | undefined;
-  /** If a file contains an object with the same kind and name, the object in the file replaces it. */
+  /**
+   * The objects to which the files are applied. An object in a file replaces the object in `onto` with the same kind
+   * and name.
+   */
   readonly onto?: readonly KubeObject[];
 }
 

@@ -84,7 +84,8 @@ export const reportPools = (text: string | undefined, flags: PoolsFlags, telling
     return reportOrFollow(telling, flags, {
       read,
       text: (pools, wide) => statusLines(pools, wide),
-      // The printed time since a controller stopped changes at each read, so the comparison ignores durations.
+      // The output states how long a controller has been stopped. The duration differs at each read, so the comparison
+      // ignores durations.
       watched: (pools) => withoutDurations(isText ? statusLines(pools, flags.output === 'wide') : pools),
     });
   });

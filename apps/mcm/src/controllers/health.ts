@@ -1,5 +1,5 @@
 /**
- * If a controller has stopped, no command and no page may state its next step.
+ * Commands and pages must not state the next step of a controller that has stopped.
  *
  * - For a single check, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - For a watch, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. If a controller stops,
@@ -11,7 +11,8 @@
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
- * The state of a controller without a Lease is `unknown`, unless objects prove that the controller is not working.
+ * Without a Lease, the state of a controller is `stopped` if objects prove that the controller is not working.
+ * Otherwise, the state is `unknown`.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
@@ -116,8 +117,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   );
   const latest = latestOf(writes.filter(({ subresource }) => subresource === undefined || subresource === ''));
   if (latest === undefined) return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
-  // The API server stores no time for a write of the scale, such as "kubectl scale". If the manager wrote the status
-  // after all other writes, the unprocessed change is the scaling, which has no time.
+  // The API server stores no time for a write to the subresource `scale`, such as `kubectl scale`. If no other write is
+  // newer than the status, the unprocessed change is the scaling, and its time is unknown.
   const wasScaled = writes.some(({ subresource, time }) => subresource === 'scale' && time === undefined);
   const status = latestOf(writes.filter(({ subresource }) => subresource === 'status'));
   return wasScaled && status !== undefined && latest <= status ? undefined : new Date(latest);
@@ -257,7 +258,7 @@ function withoutLease(
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
-/** Returns true if a machine in deletion still reports an earlier operation, such as its join. */
+/** Returns true if a machine is being deleted, but its status still reports an earlier operation, such as the join. */
 export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 

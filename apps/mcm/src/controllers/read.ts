@@ -25,8 +25,8 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and determines whether the controllers work. Clocks may differ, so a Lease that
- * looks expired is read again for 3 s.
+ * Reads the Leases of the controllers and determines whether the controllers work. If a Lease looks expired, mcm
+ * observes the Lease for 3 s, because clocks may differ.
  * @throws KubeError if the API server does not respond
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {

@@ -2,7 +2,10 @@ import { type Clock, type KubeClient, KubeError } from '@mcm/kube';
 import type { ControllerHealth } from './health.ts';
 
 const ANSWER_MS = 5_000;
-/** If a response of the API server takes longer, the holders get additional time to renew their Leases. */
+/**
+ * The time after which a response counts as late. After a late response, the holders get additional time to renew their
+ * Leases.
+ */
 const LATE_MS = 1_000;
 
 interface ServerProofOptions {

@@ -137,7 +137,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** If the API server refuses a read, the server is available. */
+  /** Returns true if the API server does not respond. A refused read proves that the API server is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

@@ -119,7 +119,7 @@ export async function serveDashboard(
     classOf,
     onChange: () => board?.touchDrains(),
   });
-  const onRenewal = () => undefined; // The next assessment reads the renewal, so no action is necessary.
+  const onRenewal = () => undefined; // No action: the next periodic assessment takes the renewal into account.
   const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
   const controllers = new Controllers(watch, namespace);
   const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };

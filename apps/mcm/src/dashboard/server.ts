@@ -194,7 +194,7 @@ function stream(request: IncomingMessage, response: ServerResponse, options: Das
   if (remote !== undefined) void endWhenRefused(request, response, remote.gate, options);
 }
 
-/** Ends the stream of a user without the permission, or after the end of the session. */
+/** Ends the event stream if the user no longer has the permission, or if the session has ended. */
 async function endWhenRefused(
   request: IncomingMessage,
   response: ServerResponse,
@@ -207,7 +207,7 @@ async function endWhenRefused(
   while (!until.aborted) {
     await pause(clock, AGAIN_MS, until);
     const refusal = until.aborted ? undefined : await gate.check(request);
-    // If the API server does not respond, the previous decision stays valid.
+    // If the API server cannot check the user now, the stream continues.
     if (refusal !== undefined && refusal.status !== 503) response.end();
   }
 }

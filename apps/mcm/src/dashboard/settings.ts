@@ -7,7 +7,7 @@ export interface Settings {
   readonly ofMachines: MachineSettings;
 }
 
-/** The flags of a controller change only with a new process, so polling is sufficient. */
+/** The flags of a controller change only when its process restarts, so polling is sufficient. */
 const AGAIN_MS = 60_000;
 
 /** Reads the settings repeatedly until the signal is aborted. */

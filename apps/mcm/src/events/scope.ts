@@ -12,7 +12,7 @@ export interface ScopedObject {
 
 export interface ObjectScope {
   readonly objects: ReadonlySet<string>;
-  /** Prefixes of machine names include deleted machines, whose events exist for an hour. */
+  /** The prefixes of machine names. A prefix also matches deleted machines, whose events exist for an hour. */
   readonly machinePrefixes: readonly string[];
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }

@@ -58,8 +58,8 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // commander does not check that the option is present. An early error about a missing option would hide the
-        // error about a misspelled flag.
+        // The option is not declared as required, because commander would report a missing option before a misspelled
+        // flag.
         .option('--preview', 'required, because mcm drain changes nothing; to drain a machine, delete the machine'),
     ),
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {

@@ -42,10 +42,11 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
     }),
   );
 
-/** With ClusterProfiles, the Leases that show the clusters of each replica are in the clusters. */
+/** With ClusterProfiles, the member clusters contain the Leases that show which replica serves each cluster. */
 async function statusRows(client: KubeClient, namespace: string): Promise<readonly ReplicaRow[]> {
   const source = await readSource(client, namespace).catch((error: unknown) => {
-    // The status needs no list of the clusters, so a folder of kubeconfigs is no error.
+    // The status needs no list of the clusters, so mcm ignores the error of a fleet that reads its clusters from a
+    // folder.
     if (!(error instanceof UserError)) throw error;
     return undefined;
   });

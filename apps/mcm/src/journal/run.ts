@@ -27,7 +27,7 @@ export type JournalFlags = AskFlags &
   };
 
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
-/** With --watch, the interval between requests, and the number of records in each response. */
+/** The interval between the requests of --watch, and the maximum number of records in each response. */
 const WATCH = { gapMs: 2_000, limit: '500' };
 
 /** Runs the command `mcm journal`. */
@@ -94,7 +94,7 @@ async function follow(
   until.throwIfAborted();
 }
 
-/** The key of a decision changes when the decision is repeated, or when its actions end. */
+/** Returns a key that changes when the controller repeats the decision, or when the actions of the decision end. */
 const seenKey = ({ controller, namespace, object, decision, at, because, outcome }: JournalRow): string =>
   JSON.stringify([controller, namespace, object, decision, at, because, outcome]);
 

@@ -31,7 +31,7 @@ export class FileTail {
     // Directly after the rotation, the program may still write to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // If the new file no longer exists, the next call opens the file that replaces it.
+    // If the new file has already disappeared, the next call opens its successor.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -59,7 +59,10 @@ export class FileTail {
     return left;
   }
 
-  /** The new file may be longer than the old one, so the first bytes are compared too. */
+  /**
+   * Returns true if the file was emptied and written again. The file may already be longer than before, so the function
+   * also compares its first bytes.
+   */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

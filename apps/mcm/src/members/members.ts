@@ -36,7 +36,7 @@ export interface FleetMember extends MemberObjects {
   readonly cluster: string;
   /** The object of another project that defines the cluster. For a namespace, `object` is undefined. */
   readonly object: string | undefined;
-  /** The object whose deletion ends the cluster. Without a deletion, `deleting` is undefined. */
+  /** The object that defines the cluster, if the object is being deleted. Otherwise, `deleting` is undefined. */
   readonly deleting: string | undefined;
   /** The reason why the cluster has its own process. */
   readonly handedOver: string | undefined;
@@ -44,7 +44,7 @@ export interface FleetMember extends MemberObjects {
   readonly problem: string;
 }
 
-/** The kinds that a command reads. Each depth includes the kinds of the depths before it. */
+/** The kinds that a command reads. Each value also includes the kinds of the values before it. */
 type Depth = 'leases' | 'machines' | 'rollouts';
 
 export interface MemberQuery {

@@ -24,7 +24,9 @@ const cellStarts = (line: string, lead: string): readonly number[] =>
     .map(({ index, 0: gap }) => index + gap.length)
     .filter((start) => start > lead.length);
 
-/** Returns the start of continuation lines for a row of a table, which are below a cell of the row. */
+/**
+ * Returns the column at which the continuation lines of a table row start. The column is the start of one of its cells.
+ */
 function continuationStart(line: string, starts: readonly number[], columns: number): number | undefined {
   return starts.findLast((start) => {
     const longest = Math.max(

@@ -76,7 +76,7 @@ function changesOf(
 }
 
 /**
- * Returns how many machines of each class with a running VM exist now, and after each step of the plan. A deleted
+ * Returns for each class how many machines with a running VM exist now, and after each step of the plan. A deleted
  * machine counts until its VM no longer exists.
  */
 function countsOf(input: CostInput): readonly Counts[] {

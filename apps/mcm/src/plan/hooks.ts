@@ -45,8 +45,8 @@ const classOf = ({ spec }: Machine, classes: Classes): MachineClass | undefined 
 
 function stagesOf(machine: Machine, part: Part): readonly HookStage[] {
   const [first, last] = STAGES[part];
-  // The first stage is over if the VM of a new machine already exists. A deleted machine whose VM does not run needs no
-  // drain.
+  // If the VM of a new machine already exists, its first stage has ended. A deleted machine whose VM does not run needs
+  // no drain.
   const isPast = part === 'new' ? machine.spec.providerID : powerOf(machine);
   return [...(first && !isPast ? [first] : []), ...(last ? [last] : [])];
 }

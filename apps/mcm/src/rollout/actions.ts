@@ -43,7 +43,7 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
 const TRIES = 20;
 
 /**
- * Repeats a read and a write after a conflict. After a conflict, a pause is written again, because the manager may
+ * Reads and writes the deployment, and repeats both after a conflict. Conflicts are likely, because the manager may
  * write the deployment often.
  */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {

@@ -136,7 +136,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Removes the words with which every text about a drain starts. */
+/** Removes the words at the start that are the same in every text about a drain. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

@@ -11,7 +11,7 @@ const CLEAR_BELOW = control('J');
 const MODES = ['?25l', '?7l', '?1007l'].map(control).join('');
 const ENTER = `${control('?1049h')}${MODES}`;
 const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
-/** The start of a frame. A terminal with synchronized output shows a frame only after its end. */
+/** The start of a frame. A terminal with synchronized output shows a frame only when the frame is complete. */
 const BEGIN_FRAME = control('?2026h');
 const END_FRAME = control('?2026l');
 
@@ -56,7 +56,8 @@ export class LiveScreen {
   }
 
   resume(): void {
-    // If the terminal is on the alternate screen, the control sequence would replace the stored position of the cursor.
+    // If the terminal already shows the alternate screen, `ENTER` would overwrite the cursor position that the terminal
+    // restores at the end.
     this.#terminal.write(this.#suspended ? ENTER : MODES);
     this.#suspended = false;
     this.#shown = undefined;

@@ -76,7 +76,7 @@ export function renderScreen(view: ScreenView): string {
   ];
   const foot = ['', ...view.hint.flatMap((line) => wrapped(line, view.columns)).map((line) => paint('gray', line))];
   const room = Math.max(0, view.rows - head.length - foot.length - 1);
-  // Machines need at least half of the room, because events do not show the machines that wait.
+  // The machines get at least half of the lines, because the events do not show which machines wait.
   const machineShare = Math.min(view.fleet.machines.length + 1, Math.ceil(room / 2));
   const eventRoom = Math.min(view.fleet.events.length, Math.max(0, Math.min(8, room - machineShare - 2)));
   const machineRoom = Math.max(0, room - (eventRoom > 0 ? eventRoom + 2 : 0) - 1);

@@ -57,7 +57,8 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
     screen.resume();
   };
   const onContinue = (): void => {
-    // After SIGSTOP, other programs may have written to the terminal too.
+    // The process can also continue after SIGSTOP. Other programs may have written to the terminal, so the screen is
+    // drawn again.
     if (suspended) check();
     else screen.resume();
   };

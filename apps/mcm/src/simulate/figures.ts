@@ -33,7 +33,7 @@ export class Measurements {
     this.#floors.set(deployment, replicas);
   }
 
-  /** Machines of a scale-out do not count as unavailable until the deployment is complete. */
+  /** After a scale-out, the additional machines do not count as unavailable until the deployment is complete. */
   resized(deployment: string, replicas: number): void {
     const floor = this.#floors.get(deployment);
     if (floor !== undefined) this.#floors.set(deployment, Math.min(floor, replicas));
@@ -86,7 +86,7 @@ export const combined = (all: readonly Figures[]): Figures => ({
   maxUnavailable: Math.max(0, ...all.map(({ maxUnavailable }) => maxUnavailable)),
 });
 
-/** Returns the value that the given share of the values does not exceed (nearest rank). */
+/** Returns a percentile of the values with the nearest-rank method. */
 export function percentile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

@@ -88,7 +88,8 @@ export class SimulatedFleet {
       reducedAt: (uid) => watch.reducedAt(uid),
       totalOf: (uid) => watch.totalOf(uid),
       recordedAt: (uid) => watch.recordedAt(uid),
-      // After a lost response, the manager may reuse a machine name, and this fleet keeps no record of lost responses.
+      // After a lost response, the manager may reuse a machine name. The simulated fleet does not record lost
+      // responses, so the check must always allow reused names.
       repeatsUnread: () => true,
       limit: replacementLimit(options),
       patienceMs: settings.machines.defaults.creationTimeoutMs,
@@ -237,7 +238,10 @@ export class SimulatedFleet {
     await resource.patch(name, { type: 'merge', body: { spec } });
   }
 
-  /** Deletes all budgets, because the drains of the last machines have no other node for the pods. */
+  /**
+   * Deletes all PodDisruptionBudgets. The last nodes are drained when no other node can run their pods, so a budget
+   * would block the drains.
+   */
   async removeBudgets(): Promise<void> {
     for (const { metadata } of (await this.#admin.resource(podDisruptionBudgets).list()).items)
       await this.#admin.resource(podDisruptionBudgets, metadata.namespace).delete(metadata.name);

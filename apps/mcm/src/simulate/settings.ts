@@ -41,7 +41,7 @@ async function valuesOf<F extends Flags>(name: string, flags: F, given: readonly
 
 /**
  * Returns the settings of both controllers.
- * @throws UserError if no program has a flag, and if the simulation does not support a flag
+ * @throws UserError if neither program has a flag, or if the simulation does not support a flag
  */
 export async function controllerSettings(texts: readonly string[]): Promise<ControllerSettings> {
   const given = texts.flatMap(flagsIn);

@@ -71,7 +71,7 @@ function tellFleet(
       return clusterTree(client, { namespace, source, now: realClock.now() }, { all: flags.all === true });
     },
     text: linesOf,
-    // Some fields of the model are not printed, so the printed text is compared.
+    // The text does not contain all fields of the model, so mcm compares the text to detect changes.
     watched: (model) => withoutDurations(isText ? linesOf(model, flags.output === 'wide') : model),
   });
 }

@@ -102,8 +102,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older data directory, the pools do not refer to machines. In an older data directory, the token of a machine
-  // cannot read a configuration.
+  // In the data directory of an older version, the pools do not refer to machines, so the token of a machine cannot
+  // read a configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));

@@ -80,7 +80,10 @@ async function change(
   throw new UserError(`no MachineDeployment of ${placeOf(target)} has the zone ${zone}; ${hint}`);
 }
 
-/** The resource version is a precondition, so the write is repeated after a change by another client. */
+/**
+ * The write contains the resource version that mcm has read. If another client changes the object first, mcm reads and
+ * writes again.
+ */
 async function write(
   client: KubeClient,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -124,7 +127,7 @@ export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly Z
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);
-  // If a machine is older than the list of zones, it has no recorded zone, so the zone of its Node counts.
+  // A machine that is older than the list of zones has no recorded zone, so mcm uses the zone of its Node.
   const nodes = target.target && (await readNodes(target.target));
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {

@@ -96,8 +96,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // If a Node or a class changes, the rows of its machines are computed again. For a set, only its creation changes
-    // rows, because its machines then belong to a deployment.
+    // When a Node or a class changes, the dashboard computes the rows of its machines again. A MachineSet connects its
+    // machines to a deployment, so the creation of the set changes their rows, and later updates do not.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));

@@ -116,8 +116,8 @@ export function watchSources(options: SourceOptions): Sources {
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // If no objects exist, the first list causes no change event. The dashboard must know that the first list was read,
-    // even if the list is empty.
+    // If no objects exist, the first list causes no change event. Therefore, the end of the first list is reported
+    // separately.
     informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {

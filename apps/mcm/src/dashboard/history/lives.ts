@@ -77,7 +77,8 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // The dashboard did not observe the start of the state, so the time comes from the row of the machine.
+    // If the machine existed before the dashboard started, the dashboard did not observe the start of its state. The
+    // time comes from the row.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -163,7 +164,7 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // If the oldest segment must stay, it moves to the end of the list.
+    // If the oldest segment must stay, the function moves it to the end of the list, so several tries can be necessary.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }

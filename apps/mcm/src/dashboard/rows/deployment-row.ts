@@ -28,7 +28,8 @@ const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
 
 function standstillOf(state: RolloutState, controllers: readonly ControllerHealth[], name: string): string {
   const needsBoth = NEEDING.includes(state);
-  // For an intended wait, such as the soak time of a canary, only the manager must work.
+  // During an intended wait, such as the soak time of a canary, a deployment needs only the manager, and not the
+  // machine controller.
   if ((needsBoth || state === 'waiting') && !doesAct(controllers, MANAGER, name))
     return `${MANAGER} is not working on the deployment`;
   if (needsBoth && !doesAct(controllers, MACHINE_CONTROLLER))

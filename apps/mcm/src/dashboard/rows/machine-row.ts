@@ -20,7 +20,7 @@ export interface AroundMachine {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** The row of a machine, whose level can rise without an event at the given time. */
+/** The row of a machine. At the time `risesAt`, the level can become more urgent although no event occurs. */
 export interface AssessedRow {
   readonly row: MachineRow;
   readonly base: Level;
@@ -74,7 +74,10 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
 
-/** Returns the level of a machine at `now`, and the next time at which a deadline or a long wait raises it. */
+/**
+ * Returns the level of a machine at `now`, and the next time at which a deadline or a long wait makes the level more
+ * urgent.
+ */
 function raised(
   base: Level,
   times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
@@ -96,7 +99,7 @@ function raised(
   return { level: base, risesAt: undefined };
 }
 
-/** @param before the previous result for the machine, which contains the start of its level */
+/** @param before the previous result for the machine, which contains the time since which the machine has its level */
 export function machineRow(
   machine: Machine,
   around: AroundMachine,

@@ -55,7 +55,7 @@ export function hintsOf(
   return hints;
 }
 
-/** Returns the hint that ends the soak time of canaries, or the pause between two batches. */
+/** Returns a hint with the command that ends the soak time of canaries, or the pause between two batches. */
 export const promoteHint = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   `to continue without the rest of the wait, after a check of the new machines: mcm rollout promote ${metadata.name}`;
 

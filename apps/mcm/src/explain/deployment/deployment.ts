@@ -313,7 +313,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  // If the drain of a machine cannot end, the deployment does not wait for the machine, so it is not counted.
+  // A deployment does not wait for a machine whose drain cannot end, so such a machine is not counted.
   const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;

@@ -8,7 +8,10 @@ interface Known {
   readonly drain: DrainExplanation | undefined;
   readonly step: CreationStep | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
-  /** False if evidence shows that the machine controller does not work. The hints then contain none of its steps. */
+  /**
+   * False if evidence shows that the machine controller does not work. If `isActing` is false, the hints contain no
+   * step of the machine controller.
+   */
   readonly isActing: boolean;
 }
 

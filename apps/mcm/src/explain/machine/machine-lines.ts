@@ -63,7 +63,10 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
   ];
 }
 
-/** Removes the blockers of a drain from the text of a wait, because they are printed later with their hints. */
+/**
+ * Removes the blockers of a drain from the text of a wait, because a later part of the output contains the blockers
+ * with their hints.
+ */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'the drain is blocked; details are below' } : wait;

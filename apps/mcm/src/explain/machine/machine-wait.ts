@@ -39,7 +39,7 @@ export interface MachineWait {
   readonly errorCode?: string | undefined;
 }
 
-/** Returns the wait of a Running machine for the node readiness controller. */
+/** If a Running machine waits for the node readiness controller, returns this wait. */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
@@ -91,7 +91,7 @@ export function machineWait(
   };
 }
 
-/** Adds the taint because of which a machine with a Ready Node waits. */
+/** If the Node is Ready, but a taint delays the machine, adds this taint to the text of the wait. */
 export function withTaint(wait: MachineWait, step: CreationStep | undefined): MachineWait {
   switch (step?.type) {
     case 'CriticalComponentsReady':
@@ -116,7 +116,10 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   );
 }
 
-/** Returns what a machine does: the text of the controller, unless the text only reports a completed step. */
+/**
+ * Returns what a machine does. If the status of the machine only reports a completed step, mcm writes its own text
+ * instead.
+ */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   if (isDeletionAhead(machine))

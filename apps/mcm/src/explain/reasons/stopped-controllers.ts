@@ -9,7 +9,7 @@ interface Wait {
   readonly deadline?: unknown;
 }
 
-/** Changes a wait if the machine controller is not working. */
+/** If the machine controller is not working, replaces the text of a wait and removes its deadline. */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
   const { deadline: _, ...rest } = wait;

@@ -95,8 +95,8 @@ export const flagSchemas = ({ manager, controllers, configController, configDaem
 });
 
 /**
- * Returns schemas of all values that refuse unknown flags of the machine controllers of this project. The flags of a
- * third-party provider are unknown, so the schemas accept all of them.
+ * Returns a schema for each provider of this project. The schema refuses flags that the machine controller of the
+ * provider does not have. The flags of a third-party provider are unknown, so no schema restricts them.
  */
 export const flagsByProvider = ({ controllers }: ProgramFlags): readonly object[] =>
   Object.entries(controllers).map(([provider, flags]) => ({

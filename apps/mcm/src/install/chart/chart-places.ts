@@ -29,7 +29,7 @@ const items = (value: string): readonly object[] => [{ [MORE]: value }];
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IS_SEPARATE = '.Values.separateController.enabled';
-/** Adds a condition to the last item of a list, which only the machine controller needs. */
+/** Adds a condition to the last item of a list, because only pods with the machine controller need this item. */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
 

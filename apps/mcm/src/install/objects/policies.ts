@@ -43,8 +43,8 @@ function policy(
 
 /**
  * Returns policies for the fields of a machine that only the controllers may change. If a user changes a provider ID or
- * the finalizer, the VM can become an orphan. The policies are optional, because they refuse the original if its
- * ServiceAccount has another name.
+ * the finalizer, the VM can become an orphan. The policies are optional, because they refuse requests of the original
+ * if its ServiceAccount has another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
   const { namespace, accounts } = settings;
