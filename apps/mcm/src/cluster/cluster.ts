@@ -32,7 +32,7 @@ export interface ClusterFlags {
   readonly context?: string | undefined;
   /** By default, `namespace` is the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
-  /** In a command about one cluster of a fleet, the name of this cluster. */
+  /** The name of the cluster, if the command is about one cluster of a fleet. */
   readonly cluster?: string | undefined;
 }
 

@@ -241,7 +241,10 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** On a terminal with fewer columns, the description of a flag is below the flag. */
+/**
+ * The minimum number of columns for descriptions next to the flags. On a narrower terminal, each description is below
+ * its flag.
+ */
 const BESIDE = 40;
 
 /** Configures a command and its subcommands. */

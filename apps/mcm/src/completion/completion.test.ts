@@ -37,7 +37,7 @@ function program(): Command {
   return mcm;
 }
 
-/** For each shell, a script that prints the completions of a command line. */
+/** Scripts for each shell that print the completions of a command line. */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `compopt() { echo FILES; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
   // zsh completes only in a terminal, so the script replaces the two builtins that the completion calls.

@@ -5,7 +5,7 @@ import { type Flag, type Place, placesOf } from './places.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** As in kubectl, a shell offers flags only after a `-`. */
+/** The texts that a shell offers. As in kubectl, the shell offers flags only after a `-`. */
 interface Offered {
   readonly words: string;
   readonly flags: string;

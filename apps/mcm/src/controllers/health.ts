@@ -107,8 +107,8 @@ function latestOf(writes: readonly ManagedWrite[]): number | undefined {
 }
 
 /**
- * Returns the time of the last change of the spec that the manager has not processed. If the object does not contain
- * the time, the result is undefined.
+ * Returns the time of the last change of the spec, which the manager has not processed yet. If the object does not
+ * contain the time, the result is undefined.
  */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };

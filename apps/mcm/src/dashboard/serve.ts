@@ -60,11 +60,11 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** Between two messages, the server waits at least this time, so a burst of changes becomes one message. */
+/** The minimum time between two messages, so that many changes within a short time become one message. */
 const GAP_MS = 200;
-/** At this interval, the dashboard checks which objects wait for too long. */
+/** The interval at which the dashboard checks which objects wait for too long. */
 const TICK_MS = 5_000;
-/** The controllers are assessed at this interval, because no event occurs if a controller stops. */
+/** The interval at which the dashboard assesses the controllers, because no event occurs if a controller stops. */
 const CONTROLLERS_MS = 2_000;
 
 export interface ServeOptions {

@@ -46,7 +46,10 @@ function reported(object: KubeObject): KubeObject {
   };
 }
 
-/** The environment of a container may contain secrets. */
+/**
+ * Returns an object with only a few fields of `spec` and `status`. The environment of containers is removed, because it
+ * may contain secrets.
+ */
 const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
   const keep = [
     'nodeName',

@@ -16,7 +16,7 @@ interface Source {
   readonly text: string;
 }
 
-/** With `-R`, the files in subdirectories are included, as in kubectl. */
+/** Options for reading files. With `-R`, mcm also reads the files in subdirectories, as kubectl does. */
 export interface Reading {
   readonly recursive?: boolean;
 }

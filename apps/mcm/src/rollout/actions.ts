@@ -39,13 +39,13 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
   text: `machinedeployment ${name} ${action}`,
 });
 
-/** During a rollout, the manager writes the deployment about once per second. */
+/**
+ * The maximum number of attempts. During a rollout, the manager writes the deployment about once per second, so
+ * conflicts are likely.
+ */
 const TRIES = 20;
 
-/**
- * Reads and writes the deployment, and repeats both after a conflict. Conflicts are likely, because the manager may
- * write the deployment often.
- */
+/** Reads and writes the deployment, and repeats both after a conflict. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {

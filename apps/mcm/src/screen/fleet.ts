@@ -46,7 +46,10 @@ export interface FleetView {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** While the VM of a machine is being created, its phase is empty. */
+/**
+ * The order of the phases on the screen. The first phase is empty, because a machine has no phase while its VM is being
+ * created.
+ */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 

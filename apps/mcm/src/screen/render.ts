@@ -24,7 +24,10 @@ export interface ScreenView {
   readonly rows: number;
 }
 
-/** On a narrow terminal, a column is only as wide as its longest text. */
+/**
+ * The number of columns below which a terminal is narrow. On a narrow terminal, a column is only as wide as its longest
+ * text.
+ */
 const NARROW = 100;
 
 /** Returns the width of a column: its usual width, or on a narrow terminal the width of its longest text. */

@@ -38,7 +38,7 @@ type Method = (...given: readonly unknown[]) => unknown;
 /**
  * Verifies the VMs of a simulated fleet:
  * - No machine has two VMs.
- * - No VM vanishes while its machine is not being deleted.
+ * - A VM vanishes only while its machine is being deleted.
  * - mcm deletes no VM with running pods before the time limits of the drain.
  */
 export class VmRules {

@@ -23,9 +23,9 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** Between two reads of a changed fleet, the command waits at least this time. */
+/** The minimum time between two reads of a fleet that changes. */
 const GAP_MS = 1_000;
-/** At this interval, the controllers are assessed, because no event occurs if a controller stops. */
+/** The interval at which the command assesses the controllers, because no event occurs if a controller stops. */
 const LOOK_MS = 2_000;
 
 export interface Look {

@@ -5,7 +5,7 @@ import { pointerConfig } from '@mcm/machine-config';
 import { type DataDir, readIfThere } from '../instance/data-dir.ts';
 
 const HOST = '127.0.0.1';
-/** Users should replace a data directory before its certificates expire. */
+/** The lifetime of the certificates. Nothing renews the certificates of a data directory, so their lifetime is long. */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 

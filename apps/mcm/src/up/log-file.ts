@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** If a log file is larger at the start of its program, it is renamed. */
+/** The maximum size of a log file at the start of its program. A larger file is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**

@@ -29,7 +29,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 const MAX_CRASHES = 3;
-/** Between two reports of dropped log lines, at least this time passes. */
+/** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);

@@ -5,9 +5,12 @@ import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } 
 /** A user of the dashboard needs the verb `get` for the path `/dashboard`. */
 const ACCESS_PATH = '/dashboard';
 
-/** In a session, the API server must also accept the user's token at each request. */
+/**
+ * The maximum duration of a session. The session ends earlier if the API server no longer accepts the token of the
+ * user.
+ */
 const SESSION_MS = 8 * 3_600_000;
-/** Without a limit for sessions, logins could exhaust the memory. */
+/** The maximum number of sessions. Without this limit, logins could exhaust the memory. */
 const MOST_SESSIONS = 1_000;
 const MOST_BODY = 16_384;
 /**

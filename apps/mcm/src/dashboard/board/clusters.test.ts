@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import type { FleetSource } from '../../members/source.ts';
 import { clusterSource } from './clusters.ts';
 
-/** Finds the objects of a fleet with an API server that serves a group in one version. */
+/**
+ * Returns the source of the clusters that `clusterSource` finds. The simulated API server serves the API group only in
+ * version `v1`.
+ */
 async function sourceOf(flag: FleetSource['flag'], plural: string) {
   const transport = async ({ path }: { readonly path: string }) => {
     const body = path.endsWith('/v1')

@@ -45,7 +45,7 @@ const rowWith =
 const nameOf = ({ metadata }: KubeObject): string => metadata.name;
 const nothing = (): Own => ({ object: '', problem: '', elsewhere: false });
 
-/** Without a fleet, no object is read. */
+/** The source for a dashboard without a fleet, which reads no objects. */
 export const NO_CLUSTERS: ClusterSource = {
   definition: namespaces,
   namespace: undefined,

@@ -6,7 +6,7 @@ import { needsText } from '../../cluster/allowed.ts';
 import { BLOCKED_LIMIT_MS } from '../rows/machine-row.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** Each watched drain needs a few watches. */
+/** The maximum number of drains that the dashboard watches, because each drain needs several watches. */
 const MOST_WATCHED = 10;
 
 interface Watch {

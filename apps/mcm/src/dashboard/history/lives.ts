@@ -3,9 +3,12 @@ import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/d
 /** All segments of the histories use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 const KEPT_MS = 6 * 3_600_000;
-/** Above the limit of samples for a drain, every second older sample is removed. */
+/** The maximum number of samples of a drain. Above this number, the dashboard removes every second older sample. */
 const MOST_DRAIN_SAMPLES = 300;
-/** Above the limit of marks for a machine, the oldest marks are removed, except the mark of the creation. */
+/**
+ * The maximum number of marks of a machine. Above this number, the dashboard removes the oldest marks, and keeps the
+ * mark of the creation.
+ */
 const MOST_MARKS = 100;
 
 interface Life {

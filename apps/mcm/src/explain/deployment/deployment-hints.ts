@@ -24,7 +24,7 @@ function machineCure(machine: Machine): MachineCure | undefined {
   return undefined;
 }
 
-/** Machines with one error code usually need one fix, so the hint names only the first machine. */
+/** Machines with the same error code usually need the same fix, so the hint names only the first machine. */
 function curesOf(group: readonly MachineCure[]): readonly string[] {
   const [first, ...others] = group;
   if (first?.code === undefined)

@@ -170,7 +170,7 @@ const isWaitingForVolumes = ({ status }: Machine): boolean =>
 const LEFT_ATTACHED =
   'mcm deletes the Node anyway; pods that need the volumes may wait until a user detaches the volumes';
 
-/** For each undrainable policy, what happens to the pods of a node when the drain timeout expires. */
+/** What happens to the pods of a node when the drain timeout expires, by undrainable policy. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'mcm forces the drain',
   Quarantine:

@@ -90,7 +90,10 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
 
 const EVENTS_TOLD = 5;
 
-/** For a deleted machine, the explanation contains the stored data about its failure. */
+/**
+ * The explanation of a machine. If the machine no longer exists, the explanation contains only the stored data about
+ * its failure.
+ */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 

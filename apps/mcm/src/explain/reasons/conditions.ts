@@ -2,7 +2,10 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
-/** These conditions report a problem if their status is False, and all other conditions if their status is True. */
+/**
+ * Conditions whose normal status is True, so the status False reports a problem. For all other conditions, the status
+ * True reports a problem.
+ */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {

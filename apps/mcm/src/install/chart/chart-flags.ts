@@ -79,7 +79,7 @@ function dashboardFlags(): Readonly<Record<string, object>> {
   return Object.fromEntries(valued.map(({ long, description }) => [long?.slice(2) ?? '', { description, ...SIMPLE }]));
 }
 
-/** Returns the schemas of the section `flags`. Helm refuses unknown flags with their names. */
+/** Returns the schemas of the section `flags`. If a flag is unknown, Helm reports an error with its name. */
 export const flagSchemas = ({ manager, controllers, configController, configDaemon }: ProgramFlags) => ({
   manager: closed(propertiesOf(manager)),
   // The flags depend on the provider: see `flagsByProvider`.

@@ -4,7 +4,7 @@ import { CONFIG_APP } from '../objects/machine-config.ts';
 import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
-/** The chart adds the fields in its values to the pods. */
+/** This module marks the places in the objects at which the chart inserts its values. */
 
 const FIELD = '__field__';
 const SCALAR = '__scalar__';

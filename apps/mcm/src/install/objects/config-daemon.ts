@@ -85,7 +85,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // The daemon may stop at any time.
+          // A kill does not damage the node, so a short grace period is sufficient.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

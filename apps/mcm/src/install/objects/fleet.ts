@@ -14,7 +14,10 @@ const DISCOVERY_RULES: readonly Rule[] = [
 
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
-/** RBAC cannot limit access to the Leases whose names start with a prefix. */
+/**
+ * The rules for the peer Leases and the rollout budget. A replica may write all Leases of the namespace, because RBAC
+ * cannot limit access to names with a prefix.
+ */
 const PEER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },

@@ -13,7 +13,7 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** A group of objects that are installed together. */
 export interface InstallSection {
-  /** In the chart, the value that enables a section has the name of the section. */
+  /** The name of the section. In the chart, the value that enables the section has the same name. */
   readonly name: string;
   readonly objects: readonly object[];
   readonly cluster: 'control' | 'target';

@@ -18,7 +18,7 @@ export interface InstallSettings {
   readonly fleetSource?: { readonly flag: 'fleet-clusters' | 'fleet-cluster-profiles'; readonly selector: string };
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;
-  /** During an upgrade, only the pods of a fleet from this ordinal on are replaced. */
+  /** The lowest ordinal of the pods of a fleet that an upgrade replaces. */
   readonly fleetPartition: number | string;
   readonly provider: string;
   readonly replicas: number | string;
@@ -39,7 +39,7 @@ export interface InstallSettings {
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
-/** Without CPU time, a controller loses its Lease, so there is no CPU limit. */
+/** The resources of a container. CPU has no limit, because a throttled controller can lose its Lease. */
 export interface Resources {
   readonly cpu: string;
   readonly memory: string;
