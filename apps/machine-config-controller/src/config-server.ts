@@ -19,7 +19,7 @@ const FLAGS = { port: '--config-server-port', certificates: '--config-server-cer
 /** The settings of the config server: its address and its certificate. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** For the port 0, the operating system selects a free port. */
+  /** If the port is 0, the operating system selects a free port. */
   readonly port: number;
   /** If `certificates` is empty, the server creates self-signed certificates. */
   readonly certificates: string;

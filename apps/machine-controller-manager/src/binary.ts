@@ -34,7 +34,7 @@ const VERSION = '0.1.0';
 
 const SERVICE = 'machine-controller-manager';
 
-/** Features of the manager that can be enabled or disabled in addition to the flags. */
+/** The feature gates of the manager, which `--feature-gates` enables and disables. */
 export const MANAGER_FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',

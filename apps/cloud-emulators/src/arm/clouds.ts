@@ -22,7 +22,10 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   remove: (kind, id) => store.remove(`${name} ${kind}`, id),
 });
 
-/** Requests to hosts that belong to no sovereign cloud go to the emulator of the public cloud. */
+/**
+ * The emulators of several Azure clouds. A request to a host of a sovereign cloud goes to the emulator of this cloud.
+ * All other requests go to the emulator of the public cloud.
+ */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
   readonly counts: ReadonlyMap<string, number>;

@@ -66,7 +66,10 @@ export interface CloudImage {
 /** A fault that a test defines for some requests. */
 export interface ScriptRule {
   readonly action: string;
-  /** Limits the rule to DescribeInstances requests with IDs, or to requests with filters. */
+  /**
+   * With `id`, the rule applies only to DescribeInstances requests with instance IDs. With `tags`, the rule applies
+   * only to requests with filters.
+   */
   readonly by?: 'id' | 'tags';
   readonly after?: number;
   readonly times?: number;

@@ -31,7 +31,7 @@ const PATH =
   /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume|setLabels))?)?$/;
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
-/** For each power operation, the states of an instance before and during the operation. */
+/** The power operations, each with the state of the instance before the operation and the state during it. */
 const POWER: ReadonlyMap<
   string,
   { readonly from: string; readonly during: string; readonly operationType: GceOperation['operationType'] }

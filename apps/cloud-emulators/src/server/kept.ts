@@ -5,7 +5,7 @@ export interface EmulatorStore {
   remove(kind: string, id: string): void;
 }
 
-/** Call `put` after each change of a stored object. */
+/** Stored objects of the emulator. After a change of an object, the caller must call `put`. */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;

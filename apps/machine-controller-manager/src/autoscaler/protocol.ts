@@ -28,7 +28,7 @@ const message = (fields: Fields): Message => ({
 const EMPTY = message({});
 const OF_GROUP = message({ id: [1, 'string'] });
 
-/** Methods without an entry return UNIMPLEMENTED, which the protocol allows. */
+/** The methods that the manager serves. All other methods return UNIMPLEMENTED, which the protocol allows. */
 const METHODS = [
   'NodeGroups',
   'NodeGroupForNode',

@@ -5,7 +5,7 @@ import { instanceIdOf } from '../spec/provider-id.ts';
 import { isAbsentInstance } from './errors.ts';
 import type { OnMachine } from './lookup.ts';
 
-/** EC2 keeps the newest 64 KiB of a console. */
+/** The maximum size of a console output. EC2 keeps only the newest 64 KiB. */
 const CONSOLE_BYTES = 65_536;
 
 /**

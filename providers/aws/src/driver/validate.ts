@@ -1,7 +1,10 @@
 import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
-/** For the root disk, the request to EC2 contains the device name of the image. */
+/**
+ * The device name of the root disk in a provider spec. In requests to EC2, the driver replaces it with the device name
+ * of the image.
+ */
 export const ROOT_DEVICE = '/root';
 const CLUSTER_TAG = 'kubernetes.io/cluster/';
 const ROLE_TAG = 'kubernetes.io/role/';

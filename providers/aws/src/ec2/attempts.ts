@@ -18,7 +18,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** EC2 returns `RequestExpired` if the session token has expired. */
+/** The error codes for refused keys. EC2 returns `RequestExpired` if the session token has expired. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);

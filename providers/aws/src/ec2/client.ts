@@ -36,7 +36,7 @@ export interface Ec2Options extends RequestHandlerOptions {
  */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** Clients of several AWS services use the session of EC2. */
+/** The settings of the EC2 client that the clients of other AWS services share. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);

@@ -23,7 +23,7 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/** Keys are renewed this long before their expiry, in milliseconds. */
+/** The time before the expiry at which the driver renews the keys. */
 const RENEW_BEFORE_MS = 300_000;
 /**
  * With an expiry in the past, the SDK asks for the keys before every request. The SDK would compare a later expiry with

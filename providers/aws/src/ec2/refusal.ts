@@ -4,7 +4,7 @@ import { withoutUndefined } from '@mcm/kube';
 /** The error for an error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /** Without a code in the response, the error code is `UnknownError`. */
+  /** The error code of the response. If the response contains no code, `code` is `UnknownError`. */
   readonly code: string;
   readonly status: number;
   readonly action: string;

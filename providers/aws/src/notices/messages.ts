@@ -2,7 +2,7 @@ import type { InterruptionKind, InterruptionNotice } from '@mcm/core/driver';
 import { z } from 'zod';
 import { formatProviderId } from '../spec/provider-id.ts';
 
-/** EC2 ends a spot instance two minutes after its warning. */
+/** The time between the warning and the end of a spot instance. */
 const SPOT_NOTICE_MS = 120_000;
 
 /** Source: the reference of EventBridge, "Event structure". */

@@ -7,7 +7,7 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** This header contains the error code of a response, even if the response has no body. */
+/** The header with the error code of a response. Azure sets this header even if the response has no body. */
 const CODE_HEADER = 'x-ms-error-code';
 
 /** The error for an error response of Azure, or for a failed operation. */

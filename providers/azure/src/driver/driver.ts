@@ -243,7 +243,8 @@ async function query(
     if (answer.totalRecords === 0) return rows;
     rows.push(...(data.parse(answer.data) ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.skipToken ?? '';
-    // If the listing is incomplete, the driver reports an error, because existing VMs would count as deleted.
+    // For an incomplete listing, the driver reports an error. Otherwise, VMs that are missing in the listing would
+    // count as deleted.
     if (token === '' && answer.resultTruncated === 'true')
       throw new Error('Resource Graph returned an incomplete list without a token for the next page');
     if (token === '') return rows;

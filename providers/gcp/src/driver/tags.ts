@@ -2,7 +2,10 @@ import { splitTagChanges, type TagChanges } from '@mcm/core/driver';
 import { Refusal } from '../gce/refusal.ts';
 import type { Subject } from './power.ts';
 
-/** Another program may change the labels between the read and the change, so the driver reads the labels again. */
+/**
+ * The maximum number of attempts. If another program changes the labels between the read and the write, the driver
+ * reads and writes again.
+ */
 const ATTEMPTS = 5;
 
 /**

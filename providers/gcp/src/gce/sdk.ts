@@ -46,7 +46,10 @@ export interface Call {
    * @returns the response as JSON
    */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The SDK would add empty maps to the body. */
+  /**
+   * The properties of the body that the driver has set. The SDK adds empty maps, which must be removed before the
+   * request is sent.
+   */
   readonly body?: object | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { ConfigError } from '@mcm/kube';
 
-/** Only the operator can extend the list of allowed token sources. */
+/** The token sources that Secrets may use. Only the operator can extend this list. */
 export interface AllowedSources {
   /** The files that Secrets may use. If a path is a folder, all its files are allowed. */
   readonly paths: readonly string[];

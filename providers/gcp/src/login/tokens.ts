@@ -5,7 +5,10 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/** Google refuses assertions from the future, and clocks may differ. */
+/**
+ * The tolerance for clock differences. An assertion is valid from a time in the past, because Google refuses assertions
+ * from the future.
+ */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';

@@ -8,7 +8,7 @@ import { DEFAULT_ZONES } from './create-cloud.ts';
 
 export interface CloudFlags {
   readonly port: number;
-  /** Without a folder, the data is in memory. */
+  /** The folder of the data. If `dataDir` is undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly token: string | undefined;
   readonly zones: readonly string[];

@@ -11,7 +11,7 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** User data, fault rules and the admin API override the default behavior of kubelets. */
+  /** The default behavior of kubelets, which user data, fault rules and the admin API can override. */
   readonly defaults?: KubeletBehaviour;
 }
 

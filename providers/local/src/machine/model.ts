@@ -5,7 +5,7 @@ import type { KubeletBehaviour } from './behaviour.ts';
  */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
-/** With `Terminate` and `Ended`, the cloud ends the instance at the deadline. */
+/** The kinds of interruptions. For `Terminate` and `Ended`, the cloud ends the instance at the deadline. */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
 /** Times of an interruption have the format RFC 3339. */

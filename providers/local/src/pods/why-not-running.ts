@@ -1,6 +1,6 @@
 import type { Pod } from '@mcm/kube';
 
-/** Longer messages of schedulers and registries contain repetitions. */
+/** The maximum length of a message. Longer messages of schedulers and registries only repeat themselves. */
 const LONGEST = 300;
 
 /** Returns the reason why a Pod does not run. */

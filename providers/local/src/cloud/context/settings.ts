@@ -22,7 +22,7 @@ export interface CloudContext {
   readonly host: InstanceHost;
 }
 
-/** In EC2, terminated instances stay visible for about an hour. */
+/** The time for which listings contain a terminated instance. In EC2, this time is about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';

@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** Requests contain the ID or the name of an image. */
+/** The images of the cloud. A request refers to an image by its ID or its name. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;

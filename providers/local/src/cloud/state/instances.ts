@@ -34,7 +34,10 @@ const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shut
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/** Timers change the states of instances. After a restart of the process, new timers continue the transitions. */
+/**
+ * The instances of the cloud, whose states change by timers. After a restart of the process, new timers continue the
+ * changes.
+ */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;

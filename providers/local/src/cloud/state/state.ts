@@ -1,7 +1,9 @@
 import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
-/** To change an object, code changes the object in memory and then calls `save…`. */
+/**
+ * The stored objects of the cloud. To change an object, a caller changes the object in memory and then calls `save…`.
+ */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
   readonly volumes = new Map<string, Volume>();

@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** During a reboot, the Node is not ready. */
+  /** Called when a reboot starts and ends, because the Node is not ready during the reboot. */
   readonly rebooting: (off: boolean) => void;
 }
 

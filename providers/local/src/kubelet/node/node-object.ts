@@ -88,7 +88,10 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
   };
 }
 
-/** Each entry contains the type, the healthy status, and the reasons and messages for both states. */
+/**
+ * The conditions that the kubelet reports in addition to Ready, each with its type, and with the reason and the message
+ * on a healthy node.
+ */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
