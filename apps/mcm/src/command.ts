@@ -61,7 +61,8 @@ setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // commander does not parse the arguments of `kubectl_complete-mcm`, because the completion needs the flags too.
+  // The completion handles the arguments of `kubectl_complete-mcm` without commander, because it also needs incomplete
+  // flags.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
@@ -70,7 +71,7 @@ try {
   }
   process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }
-// Open sockets and watches would keep the process running, so it exits explicitly. Before the exit, a slow pipe must
+// Open sockets and watches would keep the process running, so mcm calls `exit`. Before the exit, a slow pipe must
 // receive the remaining output.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));

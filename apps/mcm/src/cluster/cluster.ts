@@ -89,7 +89,8 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   if (code === 400 && status.message?.startsWith('unable to parse requirement'))
     return new UserError(`the label selector is invalid: ${status.message}`);
-  // A 404 error about a missing object contains a name. A 404 error about a missing kind contains no name.
+  // A 404 error about a missing object contains its name. If the error contains no name, the cluster does not have the
+  // kind.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;

@@ -39,7 +39,7 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the API server does not respond at the start, the command ends with an error.
+    // This request verifies that the API server responds. Otherwise, the command ends with an error.
     await cluster.client.request('GET', '/version', { signal });
     const given = flags.fleet === true ? undefined : flags.fleet;
     const fleet =

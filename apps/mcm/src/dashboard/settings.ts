@@ -30,7 +30,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // The page already shows the outage, so the log level is debug.
+      // The log level is debug, because the page already shows that the API server does not respond.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

@@ -37,7 +37,8 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // The events of a deleted object exist for another hour.
+    // The object is read only if no event was found. If an event was found, the object may no longer exist, because
+    // events exist for another hour.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
     const align = growingColumns();
@@ -107,7 +108,8 @@ export async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // The events of Nodes are in the namespace `default`.
+  // Events of Nodes are in the namespace `default`. If the first list contains this namespace, a second list is not
+  // necessary.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   const nodeEvents = (await ifAllowed(ofNodes, unread))?.items ?? [];

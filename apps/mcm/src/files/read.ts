@@ -29,7 +29,7 @@ async function filesOf(path: string, { recursive = false }: Reading): Promise<re
   });
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive, withFileTypes: true });
-  // The files of a mounted ConfigMap are links, so links are included.
+  // Links count as files, because the files of a mounted ConfigMap are links.
   const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
   if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
@@ -59,7 +59,7 @@ function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // A string is matched as a whole, so braces inside of the string are not counted.
+  // The pattern matches a whole string at once, so braces inside of strings do not count.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;

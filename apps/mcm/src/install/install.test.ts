@@ -171,7 +171,7 @@ test('installations in two namespaces of a cluster share only the CRDs', () => {
     );
   expect(named('one').size).toBeGreaterThan(20);
   expect([...named('one').intersection(named('two'))]).toEqual([]);
-  // Cluster-wide objects must select only the namespace of the installation.
+  // The selectors in cluster-wide objects must match only the namespace of the installation.
   for (const { kind, ...rest } of JSON.parse(JSON.stringify(sections('one').flatMap(({ objects }) => objects)))) {
     const selectors = kind.endsWith('WebhookConfiguration')
       ? rest.webhooks.map((webhook: { namespaceSelector: unknown }) => webhook.namespaceSelector)
@@ -210,7 +210,8 @@ test('the schema of the chart contains each flag of the programs, with its older
   expect(flagsOf(manager)).toEqual(['up', 'older']);
   expect(flagsOf(configController)).toEqual(['every']);
   expect(flagsOf(configDaemon)).toEqual(['reboot']);
-  // The chart writes --name=value, and mcm dashboard refuses a value of --all-namespaces.
+  // The chart writes each flag as --name=value, so its values must not contain flags without a value, such as
+  // --all-namespaces.
   expect(flagsOf(dashboard)).toContain('tls-cert-dir');
   expect(flagsOf(dashboard)).not.toContain('all-namespaces');
   expect(Object.keys(controller.properties)).toEqual(['region', 'zone']);

@@ -20,7 +20,8 @@ export function runningInstance(dataDir: string): LocalInstance | undefined {
     const found = inspectDataDir(dataDir);
     return found?.running ? { pid: found.state.pid, silent: found.state.silent ?? [] } : undefined;
   } catch (error) {
-    // If another version of mcm wrote the state, the state cannot be read, but the kubeconfig is valid.
+    // If another version of mcm wrote the state, this version cannot read the state. The kubeconfig is still valid, so
+    // the command continues.
     if (error instanceof UserError) return undefined;
     throw error;
   }

@@ -97,7 +97,7 @@ test('-w prints only new decisions, and an outage of a controller once', async (
   expect(warned).toEqual(['mcm: no controller responds at http://127.0.0.1:1: connect ECONNREFUSED']);
   answer = journalText('machine-controller-manager', [...first, { set: setNamed('db-1'), machines: 4 }]);
   await clock.advance(10_000);
-  // A row that is printed later has the column widths of the first table.
+  // Rows that are printed later use the column widths of the first table.
   expect(said.slice(1)).toEqual([
     '1      machineset/web-1  -        1 machines',
     '1      machineset/db-1   freeze   4 machines',

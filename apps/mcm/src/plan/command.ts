@@ -18,8 +18,8 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .description(
             'simulate the rollout of machinedeployments, and print its steps, duration and blockers; changes nothing',
           )
-          // commander does not check that the option is present. An early error about a missing option would hide the
-          // error about a misspelled flag.
+          // The option is not declared as required, because commander would report a missing option before a misspelled
+          // flag.
           .option(
             '-f, --filename <path>',
             'file or directory with machinedeployments (and machineclasses), or - for standard input; repeatable',
@@ -46,7 +46,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
       ),
     ),
   ).action(async (flags: PlanFlags) => {
-    // The exit code 1 would mean that the plan contains steps.
+    // The exit code must not be 1, because 1 means that the plan contains steps.
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)

@@ -96,7 +96,7 @@ function countsOf(input: CostInput): readonly Counts[] {
   const running = own.filter(runs);
   let counts: Counts = new Map([...Map.groupBy(running, classIn)].map(([name, machines]) => [name, machines.length]));
   const all = [counts];
-  // If a drain never ends, the VM stays and costs money.
+  // A VM whose drain never ends stays and costs money, so its deletion is not counted.
   const ending = changes.filter(({ at }) => Number.isFinite(at));
   for (const { machineClass, by } of ending.toSorted((a, b) => a.at - b.at || b.by - a.by)) {
     counts = new Map(counts).set(machineClass, (counts.get(machineClass) ?? 0) + by);

@@ -503,7 +503,7 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // As in kubectl apply, a field that only the last applied file contains gets its default.
+  // If only the last applied file contains a field, the field gets its default value, as with kubectl apply.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });

@@ -86,7 +86,7 @@ export async function planDeployment(
   const unseen = disrupted.length - (seen === null ? 0 : looked.length);
   const durations = asAssumed ? assumed : known;
   const { hooks, lines } = hooksOfPlan(source, simulation, deletingOf(source), durations.join, now);
-  // If the plan is incomplete even without hooks, it has no duration to which mcm could add the waits for hooks.
+  // An incomplete plan has no duration, so mcm cannot add the waits for hooks to it.
   const longest =
     hooks.length > 0 && simulation.complete
       ? longestOf(simulated(source, withHooks(durations, source, now), now))

@@ -69,7 +69,7 @@ export const reportStatus = (
     };
     until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
-    // An interrupt by the user does not mean that the rollout has failed.
+    // If the user has interrupted the command, the command must not report a failed rollout.
     until.throwIfAborted();
     if (!well) process.exitCode = 1;
   });

@@ -74,7 +74,7 @@ export function viewFleet(
     machines: views,
     phases: new Map([...phases].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))),
     events: events
-      // Events of workloads in the namespace would hide the events of machines.
+      // Only events of machine objects are shown. Otherwise, events of workloads in the namespace would hide them.
       .filter(({ involvedObject }) => FLEET_KINDS.has(involvedObject.kind ?? ''))
       .map(viewEvent)
       .sort((a, b) => a.at.localeCompare(b.at))

@@ -38,8 +38,8 @@ export class LiveScreen {
   draw(frame: string): void {
     if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
-    // If a line is as wide as the terminal, the cursor stays on its last character. A line is cleared before it is
-    // written, so that its last character stays.
+    // Each line is cleared before it is written. After a line as wide as the terminal, the cursor is still on the last
+    // character, so a later clear would remove this character.
     const lines = frame.split('\n').map((line) => `${CLEAR_LINE}${line}\r\n`);
     this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines.join('')}${CLEAR_BELOW}${END_FRAME}`);
   }

@@ -46,7 +46,8 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
   const onStop = (): void => {
     suspended = true;
     screen.suspend();
-    // A listener for SIGTSTP replaces the default action, which stops the process.
+    // Without a listener for SIGTSTP, the signal stops the process. Therefore, the listener is removed before the
+    // process sends the signal to itself.
     host.off('SIGTSTP', onStop);
     host.kill(host.pid, 'SIGTSTP');
   };

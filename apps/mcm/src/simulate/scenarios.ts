@@ -88,7 +88,8 @@ async function playZoneLoss(history: History): Promise<void> {
 
 async function playRandom(history: History): Promise<void> {
   const zones = zonesOf(history);
-  // Without a second zone, the circuit breaker of mcm stops all replacements until the zone works again.
+  // Only a fleet with several zones loses a zone. In a fleet with one zone, the circuit breaker would stop all
+  // replacements until the zone works again.
   const zone = zones.length > 1 ? history.one(zones) : undefined;
   const acts: readonly (() => Promise<void>)[] = [
     () => roll(history),

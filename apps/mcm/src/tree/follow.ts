@@ -76,7 +76,8 @@ export async function followTree(
   const isKnown = (): boolean => informers.every(({ synced, refused }) => synced || refused !== undefined);
   let before = '';
   while (!signal.aborted) {
-    // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace.
+    // If mcm cannot read deployments, sets and machines, the command reports an error, because the tree would look like
+    // an empty namespace.
     const refusals = [watched.deployments, watched.sets, watched.machines].map(({ refused }) => refused);
     if (refusals.every((refused) => refused !== undefined)) throw refusals[0];
     if (isKnown()) {

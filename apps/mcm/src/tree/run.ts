@@ -146,7 +146,8 @@ async function readTree(
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace.
+  // If mcm cannot read deployments, sets and machines, this request throws the error, because the tree would look like
+  // an empty namespace.
   if (!deployments && !sets && !fleet) await client.resource(machineDeployments, within).list();
   const source = { deployments: deployments ?? [], sets: sets ?? [], machines: fleet ?? [], nodes };
   return selector === undefined ? source : ofDeployments(source);

@@ -183,7 +183,8 @@ function branchOfMachine(
       providerID: spec.providerID ?? 'no VM yet',
       ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
     },
-    // The controller deletes the Node of a stopped VM, so a missing Node is not a problem.
+    // If the VM of a machine is stopped, the machine controller has deleted the Node, so a missing Node is not a
+    // problem.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
         ? []

@@ -57,7 +57,7 @@ export function watchFleet(
   controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, {
     ...common,
-    // Most events in a cluster are events of pods, and the screen does not show them.
+    // The screen does not show events of pods, and most events in a cluster are events of pods.
     fieldSelector: 'involvedObject.kind!=Pod',
   });
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];

@@ -50,7 +50,8 @@ export interface UpIo {
  * @throws {UserError} if the user can fix the problem.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {
-  // If the driver does not exist, the command must not create a directory, so the driver is checked first.
+  // The command first verifies that the driver exists, because it must not create a data directory for a missing
+  // driver.
   const provider = given.provider === undefined ? undefined : providerName(given.provider, process.cwd());
   const options = { ...given, provider };
   const data = openDataDir(options.dataDir);

@@ -97,7 +97,7 @@ export function watchSources(options: SourceOptions): Sources {
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
     classes: createInformer<MachineClass>(client, machineClasses, common),
-    // Most events in a cluster are events of pods, so events of pods are not watched.
+    // The dashboard does not watch events of pods, because most events in a cluster are events of pods.
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
   };
   const hosts = createInformer<Node>(target, nodes, { ...watching, project: lean });

@@ -115,7 +115,7 @@ export function machineRow(
   const acting = machineWait(machine, around.machineClass, around.defaults);
   const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
-  // A retry changes the times in the status, so the row keeps the time of the first attempt.
+  // A retry changes the times in the status, so the row keeps the time at which the level began.
   const since = before?.base === base ? before.row.since : began;
   const deadline = wait?.deadline?.at.getTime();
   const { level, risesAt } = raised(base, { since, created, deadline }, now);

@@ -340,7 +340,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // If both limits are 0, one machine may be unavailable. With both limits 0, a rollout could not start.
+  // If both limits are 0, a rollout could not start. In this case, mcm allows one unavailable machine.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits =
@@ -402,7 +402,7 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
 
 function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
   const { current } = splitSets(deployment, sets);
-  // The conditions of an old set without machines are irrelevant, so the set is ignored.
+  // Old sets without machines are ignored, because their conditions no longer matter.
   const used = sets.filter((set) => set === current || (set.spec.replicas ?? 0) > 0 || (set.status?.replicas ?? 0) > 0);
   const ofSets = used.flatMap(({ metadata, status }) =>
     (status?.machineSetCondition ?? [])

@@ -48,7 +48,7 @@ const SCHEMAS: Readonly<Record<string, object>> = {
   '[true|false]': { type: ['boolean', 'string'], pattern: '^(true|false)$' },
   '<int>': { type: ['integer', 'string'], pattern: '^[+-]?[0-9]+$' },
   '<number>': { type: ['number', 'string'], pattern: '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$' },
-  // The number 0 is the only duration without a unit.
+  // A duration needs a unit, except for the number 0.
   '<duration>': {
     type: ['string', 'integer'],
     pattern: '^[+-]?(0|(([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$',

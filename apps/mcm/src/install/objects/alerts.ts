@@ -92,7 +92,8 @@ const ALERTS: readonly Alert[] = [
   alert(
     'McmMachineTerminatingLong',
     'warning',
-    // The alert fires before the default drain timeout of two hours, after which mcm deletes the remaining pods.
+    // One hour is shorter than the default drain timeout of two hours, so a user can act before mcm deletes the
+    // remaining pods.
     '1h',
     'max by (namespace, name) (mcm_machine_current_status_phase) == -4',
     'Machine {{ $labels.namespace }}/{{ $labels.name }} has been in phase Terminating for an hour.',

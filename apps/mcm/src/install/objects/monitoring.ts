@@ -20,8 +20,8 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // Prometheus cannot verify the certificate, because it is self-signed and changes at each start. Prometheus
-  // authenticates itself with a token.
+  // Prometheus cannot verify the certificate of the program, because the certificate is self-signed and changes at each
+  // start. The program verifies the token of Prometheus.
   tlsConfig: { insecureSkipVerify: true },
 });
 

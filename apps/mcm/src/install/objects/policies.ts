@@ -18,7 +18,8 @@ function policy(
       spec: {
         failurePolicy: 'Fail',
         matchConstraints: {
-          // Other installations own the machines in other namespaces.
+          // The selector matches only the namespace of the installation, because other installations own the machines
+          // in other namespaces.
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
           resourceRules: [
             {

@@ -18,7 +18,8 @@ export function webhookConfigurations(settings: InstallSettings): readonly objec
         scope: 'Namespaced',
       },
     ],
-    // Other installations own the objects in other namespaces.
+    // The selector matches only the namespace of the installation, because other installations own the objects in other
+    // namespaces.
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
     failurePolicy: 'Ignore',
     timeoutSeconds: 5,

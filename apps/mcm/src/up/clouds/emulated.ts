@@ -80,7 +80,8 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator also works as a proxy. The proxy of the emulator connects to no real host.
+        // The emulator is also the HTTPS proxy of the controller, so that requests to hosts of Azure reach the emulator
+        // and no real host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',
