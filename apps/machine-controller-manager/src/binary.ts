@@ -132,7 +132,7 @@ const flags = {
       help: 'ConfigMap in --namespace that limits how many clusters of the fleet roll out at the same time; default: no limit',
     }),
   }),
-  // Older installations of the original still set these flags.
+  // The manager accepts these flags and ignores them, because older installations of the original still set them.
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',

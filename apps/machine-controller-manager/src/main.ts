@@ -2,12 +2,12 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Short-lived objects enlarge the heap during the start. Without `--semi-space-growth-factor=1`, the heap never
-  // shrinks again.
+  // During the start, many short-lived objects enlarge the heap. Without `--semi-space-growth-factor=1`, V8 never
+  // shrinks the heap again.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // The only WebAssembly is the HTTP parser, and its optimization would use 14 MB of memory. V8 applies implied flags
-  // only at its start, so each flag is listed.
+  // These flags disable the optimizing compiler of WebAssembly, which would use 14 MB for the HTTP parser. Each flag
+  // must be listed, because flags that are set at run time do not imply other flags.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

@@ -8,7 +8,8 @@ const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock.
+  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. Therefore, the expiry is
+  // far in the future.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 

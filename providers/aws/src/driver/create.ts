@@ -66,7 +66,8 @@ function endedAtOnce(providerId: string, { StateReason, State }: Instance): Mach
   const { Code = '', Message = '' } = StateReason ?? {};
   const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 gave no reason';
   return new MachineError(
-    // The codes of EC2 have a prefix here, for example `Server.InsufficientInstanceCapacity`.
+    // In the field `stateReason`, the error codes of EC2 have a prefix, for example
+    // `Server.InsufficientInstanceCapacity`.
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
     `VM "${providerId}" ended immediately after its launch and is ${State?.Name ?? ''}: ${why}`,
   );

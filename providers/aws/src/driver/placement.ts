@@ -57,8 +57,8 @@ function parse(text: string): Placement | undefined {
   const placement = annotated.safeParse(foldGoJson(annotated, value).value);
   if (!placement.success)
     throw malformed(placement.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  // In the original, an empty tenancy counts as absent. All other fields are pointers in the original, so their empty
-  // texts are sent.
+  // In the original, an empty tenancy counts as absent. All other fields are pointers in the original, so the original
+  // sends their empty texts.
   const { Tenancy, ...others } = placement.data;
   const members = Tenancy ? placement.data : others;
   return Object.keys(members).length > 0 ? (members as Placement) : undefined;

@@ -5,7 +5,7 @@ test.each<[id: string, wanted: string | undefined]>([
   ['vol-1', 'vol-1'],
   ['aws://eu-north-1a/vol-1', 'vol-1'],
   ['aws:///vol-1', 'vol-1'],
-  // In Go, net/url parses the text before the @ as the user, and the text after the @ as the host.
+  // The package net/url of Go parses the text before the @ as the user, and the text after the @ as the host.
   ['aws://user@eu-north-1a/vol-1', 'vol-1'],
   ['aws://user:pass@eu-north-1a:7/vol-1', 'vol-1'],
   ['aws://us er@eu-north-1a/vol-1', undefined],

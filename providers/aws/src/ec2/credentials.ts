@@ -46,7 +46,8 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   try {
     return await ask(over.signal);
   } catch (thrown) {
-    // The reason of the signal is thrown, because it is more specific than the error of the SDK.
+    // If the signal is aborted, the function throws its reason, because the reason is more specific than the error of
+    // the SDK.
     over.signal.throwIfAborted();
     throw thrown;
   } finally {

@@ -93,13 +93,13 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  // In a response of EC2, the Go SDK reads only errors in the element `Errors`.
+  // As in the Go SDK, only errors in the element `Errors` count in a response of EC2.
   const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
   const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  // If the response contains no message, the Go SDK reports `UnknownError`.
+  // As in the Go SDK, the message is `UnknownError` if the response contains no message.
   const message = [lastElement(errors, 'Message') || json.message || 'UnknownError', clock].filter(Boolean).join('; ');
   return new Refusal(action, {
     code,

@@ -86,7 +86,7 @@ export class Carrier implements HttpClient {
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
-    // The SDK may add an API version to the path of an operation.
+    // The comparison ignores the query, because the SDK may add an API version to the URL of an operation.
     if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
     const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
     if (version === undefined) return pathname + search;
@@ -136,6 +136,6 @@ function toSdk(
     has: (name) => name in headers,
     toJSON: () => headers,
   };
-  // Without this change, the SDK would read fields of an empty body.
+  // An empty body becomes `{}`, because the SDK reads fields of the body without a check.
   return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
 }

@@ -50,7 +50,7 @@ export async function loadSdk(): Promise<void> {
 
 /** @param httpClient sends all requests of the clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The SDK clients have no policies for retries, logins and logs.
+  // The clients of the SDK do not retry, log in or write logs, because the driver does this itself.
   const options = async () => ({
     endpoint,
     httpClient,

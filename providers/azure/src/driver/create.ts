@@ -132,7 +132,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     const known = await counted('nic_get', () =>
       session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
-        // If the creation of the NIC failed, a new request repairs the NIC.
+        // The status 200 means that the NIC exists, but its creation failed. A new PUT request repairs the NIC.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
@@ -213,7 +213,7 @@ async function diskOf(
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
     return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
-    // If the creation of the disk failed, a new request repairs the disk.
+    // The status 200 means that the disk exists, but its creation failed. A new PUT request repairs the disk.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
     throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
   }

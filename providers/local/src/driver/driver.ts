@@ -120,7 +120,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // If machines are Pods, there are no notices, so the method only waits.
+    // Pods have no interruption notices, so for machines that are Pods, the method only waits.
     watchInterruptions: (request) =>
       podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
 
@@ -229,7 +229,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // For repeated requests with an equal token, the cloud returns one instance, even to another process.
+    // If a request with the same token is repeated, even by another process, the cloud returns the existing instance.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,

@@ -189,7 +189,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later transition has started, it has its own timer.
+      // If a later transition has started, this timer does nothing, because the later transition has its own timer.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);

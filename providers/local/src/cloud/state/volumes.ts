@@ -147,7 +147,7 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later change has started, it has its own timer.
+      // If a later change has started, this timer does nothing, because the later change has its own timer.
       if (volume.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());

@@ -28,6 +28,6 @@ export class MemoryStore implements CloudStore {
   }
 
   close(): void {
-    // A store in memory has no file that must be closed.
+    // A store in memory has no file to close.
   }
 }

@@ -96,7 +96,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The Node was deleted or replaced.
+      // If the Node was deleted or replaced, the agent has nothing to report.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

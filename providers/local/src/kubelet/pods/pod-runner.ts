@@ -68,7 +68,8 @@ export class PodRunner {
       tracked = undefined;
     }
     if (tracked) {
-      // The watch may report a version that is older than the last write of the runner.
+      // The runner ignores a version that is older than its last write, because the watch may report such a version
+      // later.
       if (isNewer(tracked.pod, pod)) return;
       tracked.pod = pod;
     } else {

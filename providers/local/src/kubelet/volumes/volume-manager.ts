@@ -91,7 +91,8 @@ export class VolumeManager {
         if (!life.over) outage.failed(error);
       }
       if (this.#claims.get(key) !== claim) return;
-      // The lookup is repeated, because a claim may be bound after its pod was scheduled.
+      // If the claim is not bound yet, the manager repeats the lookup, because a claim may be bound after its pod was
+      // scheduled.
       if (claim.name === undefined) life.after(RETRY_MS, () => this.#lookUp(key, claim));
       else onChange();
     });
