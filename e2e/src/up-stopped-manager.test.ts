@@ -57,7 +57,7 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   ];
   for (const report of reports)
     expect(report).toMatch(/machine-controller-manager is not working since 20\d\d-.*Z \(\d+s\)/);
-  expect(explained).toContain('the replacement of failed and deleted machines is stopped');
+  expect(explained).toContain('mcm replaces no failed or deleted machine');
 
   process.kill(manager, 'SIGCONT');
   await up.line(/^controller machine-controller-manager is working again/);

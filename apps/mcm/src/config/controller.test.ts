@@ -90,7 +90,7 @@ test('config explain and config status name a stopped controller, and announce n
     'Controllers that are not working:',
     expect.stringMatching(/^ {2}- machine-config-controller is not working since .* \(90s\)$/),
     `      the leader host_1 does not renew Lease default/${NAME}`,
-    '      the rendering of configurations and the update of further nodes are stopped',
+    '      mcm renders no configuration, and updates no further node',
     '  hint: check the logs of the controller, and restart its process if the process hangs',
   ];
   expect(poolLines(report, now)).toEqual([

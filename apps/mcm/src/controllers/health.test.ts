@@ -89,8 +89,8 @@ describe('one reading', () => {
       'Controllers that are not working:',
       '  - machine-controller-manager is not working since 2026-01-01T00:56:50Z (3m)',
       '      the leader host_1 does not renew Lease test/machine-controller-manager',
-      '      rollouts and the scaling of MachineDeployments and MachineSets are stopped',
-      '      the replacement of failed and deleted machines is stopped',
+      '      mcm rolls out no change, and scales no MachineDeployment or MachineSet',
+      '      mcm replaces no failed or deleted machine',
       '  hint: check the logs of the controller, and restart its process if the process hangs',
     ]);
     expect([doesAct(healths, MANAGER), doesAct(healths, 'machine-controller')]).toEqual([false, true]);
@@ -127,7 +127,7 @@ describe('one reading', () => {
       'Controllers that are not working:',
       '  - machine-controller-manager is behind since 2026-01-01T00:58:30Z (90s)',
       '      the controller has not processed the last change of machinedeployment web',
-      '      the rollout and the scaling of machinedeployment web are stopped',
+      '      mcm does not roll out or scale machinedeployment web',
       '  hint: check the logs of the controller, and restart its process if the process hangs',
     ]);
   });

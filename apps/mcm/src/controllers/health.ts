@@ -22,18 +22,18 @@ import { age } from '../output/age.ts';
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [
-      'rollouts and the scaling of MachineDeployments and MachineSets are stopped',
-      'the replacement of failed and deleted machines is stopped',
+      'mcm rolls out no change, and scales no MachineDeployment or MachineSet',
+      'mcm replaces no failed or deleted machine',
     ],
   },
   'machine-controller': {
     effects: [
-      'the creation and deletion of VMs and all drains are stopped',
-      'health checks are stopped, so the phases of machines do not change',
+      'mcm creates and deletes no VM, and drains no node',
+      'mcm checks no machine, so the phases of machines do not change',
     ],
   },
   'machine-config-controller': {
-    effects: ['the rendering of configurations and the update of further nodes are stopped'],
+    effects: ['mcm renders no configuration, and updates no further node'],
   },
 } as const satisfies Record<string, { readonly effects: readonly string[] }>;
 
@@ -208,7 +208,7 @@ function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unproces
         unprocessed.since,
       ),
       ...known,
-      effects: unprocessed.names.map((each) => `the rollout and the scaling of machinedeployment ${each} are stopped`),
+      effects: unprocessed.names.map((each) => `mcm does not roll out or scale machinedeployment ${each}`),
       unprocessed: unprocessed.names,
     };
   return { ...base(name, 'acts', ''), ...known };

@@ -9,12 +9,12 @@ export interface SilentProgram {
 }
 
 const PLANE_EFFECTS = [
-  'all controllers are stopped, because no program can read or change objects',
-  'the displayed objects have their last known state',
+  'all controllers wait, because no program can read or change objects',
+  'the output shows the last known state of the objects',
 ];
 const CLOUD_EFFECTS = [
-  'the creation and deletion of VMs are stopped',
-  'kubelets that the cloud simulates are stopped, so their Nodes become NotReady',
+  'mcm creates and deletes no VM',
+  'the kubelets that the cloud simulates send no status, so their Nodes become NotReady',
 ];
 
 /** Returns the state of a program that does not respond. */

@@ -404,7 +404,7 @@ test('a stopped manager is shown with its effects, and no page announces its nex
     holder: 'me',
     since: Date.parse(renewTime.replace('000Z', 'Z')),
     why: `the leader me does not renew Lease default/${name}`,
-    effects: expect.arrayContaining(['the replacement of failed and deleted machines is stopped']),
+    effects: expect.arrayContaining(['mcm replaces no failed or deleted machine']),
   });
   expect(rows.get('machine-controller')).toMatchObject({
     state: 'unknown',

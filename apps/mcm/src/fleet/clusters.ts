@@ -110,7 +110,7 @@ function handOverProblem(reason: string | undefined, held: readonly Held[]): str
   const free = held.filter(({ identity }) => identity === '').map(({ name }) => name);
   return reason === undefined || free.length === 0
     ? ''
-    : `handed over, and no process holds the Lease ${free.join(' and the Lease ')}: ${reason}`;
+    : `the cluster needs a separate process, but no process holds the Lease ${free.join(' and the Lease ')}: ${reason}`;
 }
 
 /**

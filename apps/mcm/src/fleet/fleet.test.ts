@@ -219,7 +219,7 @@ test('the list of clusters shows their replicas and machines, and problems come 
   expect((await rows()).at(-1)).toBe('c9 pod 0 0/0');
   const annotated = { metadata: { annotations: { 'mcm-fleet-handed-over': 'too large' } } };
   for (const name of ['c1', 'c3']) await client.resource(namespaces).patch(name, { type: 'merge', body: annotated });
-  const given = 'handed over, and no process holds the Lease machine-controller: too large';
+  const given = 'the cluster needs a separate process, but no process holds the Lease machine-controller: too large';
   expect(await rows()).toContain(`c3 0 - 0/0 ${given}`);
   expect(await rows()).toContain('c1 0 0 1/1');
   expect(await handedOver(client)).toEqual([

@@ -78,7 +78,7 @@ function startLine(
   const join = given ?? joinGuess(machines, nodes, className);
   if (start !== undefined) return `${rounded(start)}, from --start-time`;
   return join < GUESSES.start
-    ? `${rounded(join)}, because the start is not longer than the join of a new machine`
+    ? `${rounded(join)}: the plan assumes that a start takes no longer than the join of a new machine`
     : `${rounded(GUESSES.start)}, the default of --start-time`;
 }
 

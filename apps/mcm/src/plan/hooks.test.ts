@@ -149,7 +149,7 @@ test('a hook with Block gives the plan no limit', async () => {
     'the hooks of a deleted machine have no limit, because the machine waits until the owner ends the hook',
   ]);
   expect([blocked.complete, blocked.longest]).toEqual([true, 'unlimited']);
-  expect(takes(blocked)).toContain(', without a limit if hooks do not end;');
+  expect(takes(blocked)).toContain(', longer if a hook without a limit does not end;');
 });
 
 test.each([

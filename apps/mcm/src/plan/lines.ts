@@ -15,7 +15,7 @@ const totals = ({ machines: { made, deleted, updated }, warm }: DeploymentPlan):
 function durationText({ lasts, longest }: DeploymentPlan): string {
   if (longest === undefined) return `about ${lasts}`;
   return longest === 'unlimited'
-    ? `about ${lasts}, without a limit if hooks do not end`
+    ? `about ${lasts}, longer if a hook without a limit does not end`
     : `about ${lasts}, at most ${longest} with all waits for hooks`;
 }
 

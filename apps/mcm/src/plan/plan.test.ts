@@ -251,7 +251,7 @@ describe('mcm plan', () => {
       'only new machines use the changed MachineClass small; to replace the other machines after the change: mcm rollout restart workers';
     expect([one?.assumes.includes(note), other?.assumes.includes(note)]).toEqual([false, true]);
     await expect(plan(same.replaceAll('"small"', '"unused"'))).rejects.toThrow(
-      'no template of a MachineDeployment refers to MachineClass unused, so no new machine uses the file',
+      'no template of a MachineDeployment refers to MachineClass unused, so the file changes no new machine',
     );
   });
 
@@ -529,7 +529,7 @@ test('a plan names the origin of each assumed duration', () => {
   expect(durationLines(fleet, {}, 'small', warm)).toEqual([`${ready} 1m0s, the default of --start-time`]);
   expect(durationLines(fleet, { start: 2 * MINUTE }, 'small', warm)).toEqual([`${ready} 2m0s, from --start-time`]);
   expect(durationLines(fleet, { join: 1_000 }, 'small', warm)).toEqual([
-    `${ready} 1s, because the start is not longer than the join of a new machine`,
+    `${ready} 1s: the plan assumes that a start takes no longer than the join of a new machine`,
   ]);
   expect(durationLines(fleet, { update: MINUTE }, 'small', { made: 0, deleted: 0, updated: 2 })).toEqual([
     'a drain without blockers takes 2m0s, the default of --drain-time',

@@ -159,7 +159,7 @@ async function usersOf(
   if (users.length > 0) return users;
   const all = classes.map(({ metadata }) => metadata.name).join(', ');
   throw new UserError(
-    `no template of a MachineDeployment refers to MachineClass ${all}, so no new machine uses the file`,
+    `no template of a MachineDeployment refers to MachineClass ${all}, so the file changes no new machine`,
   );
 }
 

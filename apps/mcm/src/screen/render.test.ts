@@ -122,7 +122,7 @@ const DEAD = {
   state: 'stopped',
   since: '2026-01-01T00:00:30Z',
   reason: 'the leader host_1 does not renew Lease test/x',
-  effects: ['the replacement of failed and deleted machines is stopped'],
+  effects: ['mcm replaces no failed or deleted machine'],
   unprocessed: [],
 } as const;
 const PROBLEM = 'MachineSet "workers-abcde" has timed out progressing.';

@@ -52,7 +52,7 @@ export function simulationLines(model: Simulation): readonly string[] {
   const { seeds, machines, untilReadyMs, rollMs, violations } = model;
   const last = seeds.first + seeds.count - 1;
   const range = seeds.count === 1 ? `seed ${seeds.first}` : `seeds ${seeds.first} to ${last}`;
-  const never = machines.neverReady > 0 ? `, ${machines.neverReady} deleted before` : '';
+  const never = machines.neverReady > 0 ? `, ${machines.neverReady} deleted before Ready` : '';
   return [
     `driver ${model.driver}, scenario ${model.scenario}, ${range}, ${model.faults ? 'with' : 'without'} faults`,
     `until Ready:      p50 ${seconds(untilReadyMs.p50)}, p99 ${seconds(untilReadyMs.p99)} (${counted(machines.count, 'machine')}${never})`,

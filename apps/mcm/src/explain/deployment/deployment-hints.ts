@@ -57,7 +57,7 @@ export function hintsOf(
 
 /** Returns a hint with the command that ends the soak time of canaries, or the pause between two batches. */
 export const promoteHint = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
-  `to continue without the rest of the wait, after a check of the new machines: mcm rollout promote ${metadata.name}`;
+  `to skip the rest of the wait, check the new machines, and then run: mcm rollout promote ${metadata.name}`;
 
 /** Returns hints about in-place updates that need an action of the operator. */
 export function inPlaceHints(

@@ -163,7 +163,7 @@ describe('explain', () => {
   test('other failed machines wait for a repair in progress', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
-    expect(lines).toContain('1 still terminates and counts only during a rollout towards the surge');
+    expect(lines).toContain('1 machine still terminates and counts towards the surge only during a rollout');
     expect(lines).toContain(
       'failed machines wait for their replacement: g0, g1. mcm replaces at most 1 at the same time (1 terminating)',
     );
@@ -199,7 +199,7 @@ describe('explain', () => {
   test('an open circuit breaker shows the kept machines, the cause, and when they are replaced', () => {
     const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
     expect(lines).toContain(
-      'the circuit breaker keeps u0, u1, u2, u3: 4 of 6 machines of the cluster became unreachable at the same time',
+      'the circuit breaker prevents replacing u0, u1, u2, u3: 4 of 6 machines of the cluster became unreachable at the same time',
     );
     expect(lines).toContain('mcm replaces the machines after the circuit breaker closes');
     expect(lines).not.toContain('VMs in the cloud');
@@ -412,7 +412,7 @@ describe('explain', () => {
     });
     const hintsWith = (given: Record<string, string>) =>
       explainDeployment(read([marked], { deployment: deployment(1, {}, { annotations: given }) }), NOW, []).hints;
-    const hint = expect.stringMatching(/^the deletion mark of m-1 expires at \S+, unless spec.replicas is reduced$/);
+    const hint = expect.stringMatching(/^mcm removes the deletion mark of machine m-1 at \S+, unless spec.replicas is reduced before$/);
     expect(hintsWith(annotations)).toContainEqual(hint);
     expect(hintsWith({})).not.toContainEqual(hint);
   });

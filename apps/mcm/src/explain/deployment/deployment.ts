@@ -189,7 +189,7 @@ function markHints({
   const marks = expiringMarks(deployment, sets, ({ metadata }) => machines.get(metadata.uid) ?? []) ?? [];
   return marks.map(
     ({ machine, expiresAt }) =>
-      `the deletion mark of ${machine.metadata.name} expires at ${formatTime(expiresAt)}, unless spec.replicas is reduced`,
+      `mcm removes the deletion mark of machine ${machine.metadata.name} at ${formatTime(expiresAt)}, unless spec.replicas is reduced before`,
   );
 }
 

@@ -24,8 +24,8 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
 
 function leavingLine(leaving: number, countsTerminating: boolean): string {
   const one = leaving === 1;
-  const counts = `${one ? 'counts' : 'count'}${countsTerminating ? '' : ' only during a rollout'}`;
-  return `${leaving} still ${one ? 'terminates' : 'terminate'} and ${counts} towards the surge`;
+  const counts = `${one ? 'counts' : 'count'} towards the surge${countsTerminating ? '' : ' only during a rollout'}`;
+  return `${leaving} ${one ? 'machine still terminates' : 'machines still terminate'} and ${counts}`;
 }
 
 /** Returns lines about repairs and terminating machines. */
@@ -51,7 +51,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
       : []),
     ...(first
       ? [
-          `the circuit breaker keeps ${names}: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
+          `the circuit breaker prevents replacing ${names}: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
         ]
       : []),
     ...(vms === undefined ? [] : [vms]),
