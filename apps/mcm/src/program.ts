@@ -36,7 +36,7 @@ const dataDirOption = [
 export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
-/** Each command loads its implementation, a `run.ts`, when it runs. */
+/** Creates the program `mcm`. Each command loads its implementation, a `run.ts`, only when the command runs. */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))
     .description('manages machines for Kubernetes, on a laptop or for any cluster')

@@ -30,7 +30,10 @@ export interface ClusterFlags {
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
   readonly context?: string | undefined;
-  /** By default, `namespace` is the namespace of the context, or `default`. */
+  /**
+   * The namespace of the machine objects. If `namespace` is undefined, the namespace of the context or `default`
+   * applies.
+   */
   readonly namespace?: string | undefined;
   /** The name of the cluster, if the command is about one cluster of a fleet. */
   readonly cluster?: string | undefined;

@@ -20,8 +20,8 @@ import { profilesWith } from '../members/source-objects.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
 
 /**
- * An unreachable cluster must not block the prompt of a shell. On a busy computer, the first response of a cluster can
- * take several seconds.
+ * The maximum duration of a completion, so that an unreachable cluster does not block the prompt of a shell. On a busy
+ * computer, the first response of a cluster can take several seconds.
  */
 const TIME_MS = 10_000;
 

@@ -342,7 +342,10 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** Controllers belong to one namespace, but the control plane and the cloud serve all namespaces. */
+/**
+ * Returns false for a repeated program. Controllers belong to one namespace, but the control plane and the cloud serve
+ * all namespaces, so they are reported only once.
+ */
 export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
   one.name in CONTROLLERS || all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
 

@@ -47,7 +47,7 @@ export interface DetailOptions {
   readonly controllers: Controllers;
 }
 
-/** Secrets have no YAML page. */
+/** The kinds that have a YAML page. Secrets must not have one. */
 const KINDS: Readonly<Record<string, { readonly of: ResourceDefinition<KubeObject>; readonly onTarget?: true }>> = {
   machine: { of: machines },
   machineset: { of: machineSets },

@@ -34,7 +34,8 @@ export interface DashboardOptions {
 }
 
 /**
- * Because of these response headers, the page loads resources only from its own server, and no other site can embed it.
+ * The headers of every response. With these headers, the page loads resources only from its own server, and no other
+ * site can embed the page.
  */
 const HEADERS = {
   'content-security-policy': [

@@ -195,7 +195,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** Secrets are removed from the journals, and each line stays valid JSON. */
+/** Returns the files with the journals. The values of Secrets are removed, and each line stays valid JSON. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -31,7 +31,10 @@ const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
 
-/** A line is split at pipes and `&&`, and assignments, redirections and comments are removed. */
+/**
+ * Returns the commands in a line. The line is split at pipes and `&&`, and assignments, redirections and comments are
+ * removed.
+ */
 export function commandsOf(line: string): string[][] {
   const commands: string[][] = [[]];
   TOKEN.lastIndex = 0;

@@ -17,7 +17,10 @@ export interface ObjectScope {
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
-/** A Node may have another name than its machine. */
+/**
+ * Kinds whose objects have the name of a machine as a prefix. For Nodes, this is only usual: a Node may have another
+ * name than its machine.
+ */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>

@@ -46,7 +46,7 @@ const isObject = (value: unknown): value is KubeObject =>
 
 const SEPARATOR = /^---(.*)$/gm;
 
-/** As in kubectl, a line that starts with `---` separates two documents. */
+/** Splits a text into YAML documents. As in kubectl, a line that starts with `---` separates two documents. */
 export function documentsOf(text: string): readonly string[] {
   for (const [, rest = ''] of text.matchAll(SEPARATOR)) {
     if (!/^\s*(#|$)/.test(rest)) throw new UserError(`invalid YAML document separator: ${rest.trim()}`);

@@ -26,7 +26,7 @@ export interface InstanceState {
   readonly startedAt: string;
   readonly apiPort?: number;
   readonly seeded?: boolean;
-  /** By default, `provider` is `local`. */
+  /** The provider of the instance. If `provider` is undefined, the provider is `local`. */
   readonly provider?: string;
   /** Whether `mcm up` also runs the machine-config-controller. */
   readonly machineConfig?: boolean;
@@ -40,7 +40,7 @@ export interface InstanceState {
   readonly silent?: readonly SilentProgram[] | undefined;
 }
 
-/** Until `release` is called, no other process can use the data directory. */
+/** An open data directory. Until `release` is called, no other process can use the data directory. */
 export interface DataDir {
   readonly path: string;
   readonly state: InstanceState | undefined;
@@ -120,7 +120,9 @@ export function readState(root: string): InstanceState | undefined {
   return state as InstanceState;
 }
 
-/** After a crash, the state file contains either the old or the new state. */
+/**
+ * Writes the state file. If the process crashes during the write, the file contains either the old or the new state.
+ */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });

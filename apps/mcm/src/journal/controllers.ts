@@ -10,7 +10,7 @@ export type ControllerFlags = ClusterFlags & { readonly controller?: readonly st
 /** The default addresses of both controllers. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** A controller that does not respond must not block the command. */
+/** The maximum time for a response, so that a controller that does not respond does not block the command. */
 const TIME_MS = 30_000;
 
 interface FetchedJournal {

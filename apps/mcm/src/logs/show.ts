@@ -20,7 +20,7 @@ export interface LogEnvironment {
 }
 
 /**
- * With `follow`, new lines are printed until the signal is aborted.
+ * Prints the logs. With `follow`, mcm also prints new lines until the signal is aborted.
  * @throws UserError if no logs exist, or if a program has no log
  */
 export async function showLogs(

@@ -4,7 +4,10 @@ import { StringDecoder } from 'node:string_decoder';
 const CHUNK = 64 * 1024;
 const HEAD = 256;
 
-/** `FileTail` notices if a rotation replaces the log file, or a restart empties it. */
+/**
+ * Reads the new lines of a log file. `FileTail` detects when a rotation replaces the file, or when a restart empties
+ * it.
+ */
 export class FileTail {
   readonly #path: string;
   #file: FileHandle | undefined;

@@ -175,7 +175,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['config', 'explain', 'worker'],
 ];
 const WIDTHS = sampled([40, 50, 60, 80, 120, 200], 3);
-/** Ages and remaining times change between two runs of a command. */
+/** Returns the words of lines without ages and remaining times, which change between two runs of a command. */
 const words = (lines: readonly string[]): readonly string[] =>
   lines.flatMap((line) => line.split(/[\s│├└─]+/).filter((word) => word !== '' && !/^\(?\d+[smhd]/.test(word)));
 

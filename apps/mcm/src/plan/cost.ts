@@ -52,7 +52,7 @@ type Owners = Pick<CostInput, 'deployment' | 'sets'>;
 const ownersOf = ({ deployment, sets }: Owners): ReadonlySet<string> =>
   new Set([deployment, ...sets].map(({ metadata }) => metadata.uid));
 
-/** A stopped VM needs no quota, and costs only its disk. */
+/** Returns true if the VM of a machine runs. A stopped VM needs no quota, and only its disk costs money. */
 const runs = (machine: Machine): boolean => warmStateOf(machine) === undefined || powerOf(machine)?.is !== 'Stopped';
 
 interface CountChange {

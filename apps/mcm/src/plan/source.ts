@@ -17,6 +17,6 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
-  /** A plan must not contain an action of a stopped controller. */
+  /** The states of the controllers. A plan must not contain an action of a stopped controller. */
   readonly controllers?: readonly ControllerHealth[];
 }

@@ -37,7 +37,7 @@ export interface EventView {
   readonly count: number;
 }
 
-/** All texts of a view are safe for a terminal. */
+/** The data that the screen shows. All texts of a view are safe for a terminal. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];

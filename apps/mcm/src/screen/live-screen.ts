@@ -29,12 +29,12 @@ export class LiveScreen {
     terminal.write(ENTER);
   }
 
-  /** Some terminals report no size, or the size zero. */
+  /** The size of the terminal. Some terminals report no size, or the size zero. */
   get size(): { readonly columns: number; readonly rows: number } {
     return { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
   }
 
-  /** An unchanged frame is not written. */
+  /** Draws a frame. If the frame equals the previous frame, nothing is written. */
   draw(frame: string): void {
     if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
@@ -44,7 +44,7 @@ export class LiveScreen {
     this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines.join('')}${CLEAR_BELOW}${END_FRAME}`);
   }
 
-  /** After a change of the size, the next frame is drawn even if its text is unchanged. */
+  /** Must be called after a change of the terminal size. The next frame is then drawn even if its text is unchanged. */
   resized(): void {
     this.#shown = undefined;
   }

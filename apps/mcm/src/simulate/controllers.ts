@@ -37,7 +37,7 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** A killed controller of a simulated fleet starts again. */
+/** The controllers of a simulated fleet. A killed controller starts again. */
 export class Controllers {
   readonly #o: ControllersOptions;
   readonly #running = new Map<ProcessName, Running>();

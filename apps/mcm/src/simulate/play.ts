@@ -7,7 +7,7 @@ export interface PlayOptions extends HistoryOptions {
   readonly scenario: ScenarioName;
 }
 
-/** Histories with equal options always have equal results. */
+/** The result of a history. Histories with equal options always have equal results. */
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];

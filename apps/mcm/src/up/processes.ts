@@ -145,7 +145,10 @@ export class Program {
     });
   }
 
-  /** A restarted program uses its previous port, because other programs know its address. */
+  /**
+   * Returns the arguments of the program. A restarted program uses its previous port, because other programs know its
+   * address.
+   */
   #args(): readonly string[] {
     const port = URL.canParse(this.address) ? new URL(this.address).port : '';
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));

@@ -14,8 +14,8 @@ const SESSION_MS = 8 * 3_600_000;
 const MOST_SESSIONS = 1_000;
 const MOST_BODY = 16_384;
 /**
- * Because of the prefix of the session cookie, browsers accept the cookie only over HTTPS and from the host of the
- * dashboard.
+ * The name of the session cookie. Because of the prefix `__Host-`, browsers accept the cookie only over HTTPS and from
+ * the host of the dashboard.
  */
 const COOKIE = '__Host-mcm-dashboard';
 

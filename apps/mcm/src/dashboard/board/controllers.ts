@@ -10,7 +10,10 @@ interface Fleet {
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
-/** A controller without leader election has no Lease, so its state `unknown` is not a problem. */
+/**
+ * The level of each state. The state `unknown` is not a problem, because a controller without leader election has no
+ * Lease.
+ */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
   stopped: 'failed',

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Frame } from '@mcm/dashboard';
 
 const RETRY_MS = 1_000;
-/** A client with more unread bytes than this limit receives no further changes. */
+/** The maximum number of unread bytes of a client. A client above this limit receives no further changes. */
 const MOST_BEHIND = 4_000_000;
 
 interface Client {

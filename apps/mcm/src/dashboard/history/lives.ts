@@ -1,6 +1,6 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** All segments of the histories use about 30 MB. */
+/** The maximum number of segments of all histories, which then use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 const KEPT_MS = 6 * 3_600_000;
 /** The maximum number of samples of a drain. Above this number, the dashboard removes every second older sample. */

@@ -1,6 +1,8 @@
 export type Sample = readonly [at: number, ...values: number[]];
 
-/** When the series of samples is full, every second sample of the older half is dropped. */
+/**
+ * A series of samples with a maximum length. When the series is full, every second sample of the older half is dropped.
+ */
 export class Samples {
   #all: Sample[] = [];
   readonly #most: number;

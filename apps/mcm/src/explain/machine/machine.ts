@@ -121,7 +121,10 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
   return living ? { ...reported, there: true, ...living } : { ...reported, there: false };
 }
 
-/** After a restore of the API server, a machine may be missing, and its VM is in quarantine. */
+/**
+ * Adds the VMs in quarantine to the error about a missing machine. After a restore of the API server, a machine may be
+ * missing while its VM is in quarantine.
+ */
 async function withQuarantine(
   error: UserError,
   { client, namespace }: MachineTarget,

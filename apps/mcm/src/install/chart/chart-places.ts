@@ -336,7 +336,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
 }
 
-/** A user can select an existing ServiceAccount for the controllers. */
+/** Adds markers to a ServiceAccount. A user can select an existing ServiceAccount for the controllers instead. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   if (name === CONTROLLER_APP)

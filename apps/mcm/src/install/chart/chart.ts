@@ -72,7 +72,10 @@ function templated(object: object): string {
   return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
 }
 
-/** In a template, `range` changes the dot, and `with` restores it. */
+/**
+ * The RoleBindings of a fleet in the namespaces of its clusters. In a template, `range` changes the dot, and `with`
+ * restores it.
+ */
 const FLEET_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}
 ${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- if .Values.fleet.cacheLimit }}

@@ -19,7 +19,7 @@ interface RowSpec {
 }
 
 export interface BoardSpec {
-  /** Links and later imports use the ID of a dashboard, so the ID must not change. */
+  /** The ID of the dashboard, which must not change, because links and later imports use it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;

@@ -38,7 +38,7 @@ const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: READ },
 ];
 
-/** Sessions are stored in memory, so the Deployment has only one pod. */
+/** Returns the Deployment of the dashboard, which has only one pod, because sessions are stored in memory. */
 const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): object => {
   const { readinessProbe, livenessProbe, args, ...container } = securedContainer({
     name: DASHBOARD_APP,

@@ -28,7 +28,10 @@ const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];
 
-/** A RoleBinding in a namespace also grants permissions for the Namespace object itself. */
+/**
+ * Permissions to annotate the namespace of a cluster. A RoleBinding in a namespace also grants permissions for the
+ * Namespace object itself.
+ */
 const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];
 
 /** Permissions in the whole seed for the flag `--fleet-clusters`. */

@@ -46,7 +46,10 @@ export interface Resources {
   readonly memoryLimit: string;
 }
 
-/** As in the original, the container and the Lease of the manager have the name of the installation. */
+/**
+ * The name of the manager and of the installation. As in the original, the container and the Lease of the manager have
+ * the name of the installation.
+ */
 export const APP = 'machine-controller-manager';
 
 /**
@@ -92,7 +95,7 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
-/** Each value of the flag `--with` selects an optional part of the installation. */
+/** The values of the flag `--with`, which each select an optional part of the installation. */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',
   'fleet',

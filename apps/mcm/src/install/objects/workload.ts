@@ -260,7 +260,10 @@ export const networkPolicy = (settings: InstallSettings): object =>
     settings.isSeparate ? [] : cloudEgress(settings),
   );
 
-/** Prometheus finds the Service of a separate machine controller by the label of the installation. */
+/**
+ * Returns the objects for the pods of a separate machine controller. Prometheus finds the Service by the label of the
+ * installation.
+ */
 export const separateWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = separatePods(settings);
   const { namespace } = settings;

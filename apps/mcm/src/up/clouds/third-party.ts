@@ -87,7 +87,10 @@ function isKit(folder: string): boolean {
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';
 }
 
-/** In a folder with several drivers, each driver has its own file, such as `toy.yaml` for `toy-driver.ts`. */
+/**
+ * Returns the possible paths of the configuration of a driver. In a folder with several drivers, each driver has its
+ * own file, such as `toy.yaml` for `toy-driver.ts`.
+ */
 export function configPlaces({ module, folder }: DriverPlace): readonly string[] {
   const own = `${basename(module, extname(module)).replace(/-driver$/, '')}.yaml`;
   return [join(dirname(module), CONFIG), join(dirname(module), own), join(folder, CONFIG)];
