@@ -60,9 +60,7 @@ export interface ConfigControllerOptions {
 
 /** The settings of the controllers, which come from flags. */
 export interface ConfigSettings {
-  /**
-   * At most `concurrency` drains run at the same time. Only drains need a limit, because all other queues are short.
-   */
+  /** The maximum number of drains at the same time. Only drains need a limit, because all other queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   readonly tlsProfile: string;

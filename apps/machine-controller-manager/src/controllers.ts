@@ -54,7 +54,7 @@ import {
 /** The clients, the clock, the metrics and other objects that the controllers use. */
 export interface Environment {
   readonly control: KubeClient;
-  /** Without a target cluster, `target` is undefined. */
+  /** The client of the target cluster. If no target cluster exists, `target` is undefined. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
@@ -75,9 +75,12 @@ export interface Environment {
 
 /** The settings of the manager, which come from flags. All times in the settings of the manager are in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
-  /** Each controller processes at most `concurrency` objects at the same time. */
+  /** The maximum number of objects that each controller processes at the same time. */
   readonly concurrency: number;
-  /** Overrides `concurrency` for single controllers, by the name of the controller. */
+  /**
+   * The maximum number of objects for single controllers, by the name of the controller. These values override
+   * `concurrency`.
+   */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   /** The manager freezes a MachineSet that has at least `safetyUp` machines more than replicas plus surge. */
   readonly safetyUp: number;

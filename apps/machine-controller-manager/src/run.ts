@@ -5,7 +5,7 @@ import { createControllers, DEFAULT_SETTINGS, type Environment, type ManagerSett
 export interface RunningManager {
   /** Returns true if no controller will have work within the next `withinMs` milliseconds (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the events that wait to be combined with similar events. */
+  /** Writes the events that the recorder has delayed to combine them with similar events. */
   flush(): Promise<void>;
   /** Resolves when all controllers have stopped after the signal was aborted. */
   readonly ended: Promise<void>;

@@ -63,10 +63,10 @@ export interface ArmResource {
   readonly graphFrom?: number | undefined;
   attachedTo?: string;
   privateIp?: string | undefined;
-  /** A VM without a power state has never been deallocated. */
+  /** The power state of a VM. If the VM has never been deallocated, `power` is undefined. */
   power?: 'running' | 'starting' | 'deallocating' | 'deallocated' | undefined;
   failure?: { readonly code: string; readonly message: string };
-  /** A later VM with the same name has a different ID. */
+  /** The unique ID of a VM. A later VM with the same name has a different ID. */
   readonly vmId: string;
 }
 
@@ -81,7 +81,7 @@ export interface ArmOperation {
   done: boolean;
 }
 
-/** In Azure, IDs are case-insensitive. */
+/** Returns the ID in lower case, because IDs in Azure are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
 /** Returns the ID of a disk in the resource group of a VM or of another disk. */

@@ -22,7 +22,10 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
-/** Clients may add a slash at the end of an audience, and the libraries of Microsoft append a scope. */
+/**
+ * Returns true if the cloud accepts an audience. Clients may add a slash at the end, and the libraries of Microsoft
+ * append a scope.
+ */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');
   return audiences.includes(first.replace(/\/\.default$/, '').replace(/\/$/, ''));

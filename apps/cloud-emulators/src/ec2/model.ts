@@ -45,7 +45,9 @@ export interface CloudInstance {
   bootMs?: number | undefined;
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   stateReason?: { readonly code: string; readonly message: string };
-  /** EC2 is eventually consistent, so read requests see the old instance for some time. */
+  /**
+   * The instance before a change. EC2 is eventually consistent, so read requests return the old instance for some time.
+   */
   stale?: { readonly until: number; readonly was: CloudInstance };
 }
 

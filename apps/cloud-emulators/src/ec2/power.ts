@@ -55,7 +55,7 @@ export function stopInstances(
   );
 }
 
-/** As in EC2, the start sets the launch time of the instance to the current time. */
+/** Starts instances. As in EC2, a start sets the launch time of an instance to the current time. */
 export function startInstances(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   return answerOf(
     found(cloud, params).map((each) => {

@@ -99,7 +99,7 @@ export class Queue {
     return { Messages };
   }
 
-  /** SQS keeps a message if a client deletes it with the receipt of an earlier delivery. */
+  /** Deletes a message. As in SQS, the receipt of an earlier delivery does not delete the message. */
   #delete(receipt: string): void {
     const at = this.#messages.findIndex((each) => each.receipt === receipt);
     if (at >= 0) this.#messages.splice(at, 1);

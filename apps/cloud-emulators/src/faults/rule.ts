@@ -22,7 +22,7 @@ export const faultRule = z.strictObject({
    * is lost.
    */
   lose: z.enum(['before', 'after']).optional(),
-  /** On EC2, the boot of the instance fails. */
+  /** The error with which an operation fails. On EC2, the boot of the instance fails. */
   failOperation: z
     .strictObject({
       code: z.string(),

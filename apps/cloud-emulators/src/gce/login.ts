@@ -10,7 +10,7 @@ export interface ServiceAccountKey {
   readonly key: string;
 }
 
-/** An assertion is valid for at most one hour, plus a tolerance for clock differences. */
+/** The maximum lifetime of an assertion: one hour, plus a tolerance for clock differences. */
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 

@@ -44,6 +44,6 @@ export class BearerTokens {
   }
 }
 
-/** HTTP header names are case-insensitive. */
+/** Returns the value of a header. The names of HTTP headers are case-insensitive. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

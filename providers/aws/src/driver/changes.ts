@@ -17,7 +17,7 @@ export interface Change {
 }
 
 /**
- * EC2 can hibernate only instances that were launched with the option for hibernation.
+ * Stops or hibernates an instance. EC2 can hibernate only instances that were launched with the option for hibernation.
  * @throws MachineError
  */
 export async function stopInstance(change: Change, hibernate: boolean): Promise<void> {

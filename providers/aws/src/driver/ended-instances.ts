@@ -3,8 +3,8 @@ import type { Clock } from '@mcm/kube';
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * For some seconds, EC2 reports a terminated instance as running. A new machine with an equal name must not adopt such
- * an instance.
+ * The instances that this process has terminated. For some seconds, EC2 still reports a terminated instance as running.
+ * A new machine with the same name must not adopt such an instance.
  */
 export class EndedInstances {
   readonly #clock: Clock;

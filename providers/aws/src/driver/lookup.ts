@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** A VM with the state `shutting-down` counts as deleted. */
+/** The states of VMs that exist. A VM with the state `shutting-down` counts as deleted. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {

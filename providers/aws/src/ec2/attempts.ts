@@ -32,7 +32,10 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** A throttled call had no effect, so it can be repeated at the learned rate. */
+/**
+ * The maximum number of attempts for a throttled call. Such a call had no effect, so the driver can repeat the call at
+ * the learned rate.
+ */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;

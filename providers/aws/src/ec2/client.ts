@@ -171,7 +171,7 @@ export class Ec2 {
     await this.#attempts.send('CreateTags', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Without a value in the request, EC2 removes a tag with any value. */
+  /** Removes tags of an instance. The request contains only keys, so EC2 removes each tag with any value. */
   async deleteTags(id: string, keys: readonly string[], signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.DeleteTagsCommand({ Resources: [id], Tags: keys.map((Key) => ({ Key })) });
     await this.#attempts.send('DeleteTags', true, signal, () => this.#client.send(command, { abortSignal: signal }));

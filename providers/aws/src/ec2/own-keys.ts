@@ -26,8 +26,8 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 /** The time before the expiry at which the driver renews the keys. */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * With an expiry in the past, the SDK asks for the keys before every request. The SDK would compare a later expiry with
- * the system clock instead of the clock of the process.
+ * The expiry that the driver reports to the SDK. With an expiry in the past, the SDK asks for the keys before every
+ * request. The SDK would compare a later expiry with the system clock instead of the clock of the process.
  */
 const ASK_AGAIN = new Date(0);
 

@@ -25,7 +25,10 @@ export class Refusal extends Error {
   }
 }
 
-/** A wrong clock can cause an error about the signature, because a signature contains the time. */
+/**
+ * The error codes for refused credentials. A wrong clock can cause an error about the signature, because a signature
+ * contains the time.
+ */
 export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'AuthFailure',
   'ExpiredToken',

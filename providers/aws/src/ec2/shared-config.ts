@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** A nested setting has a name such as `ec2.endpoint_url`. */
+/** The settings of a section by name. A nested setting has a name such as `ec2.endpoint_url`. */
 export type Section = Readonly<Record<string, string>>;
 
 export interface SharedConfig {

@@ -28,6 +28,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/** Without a name, or with an unknown name, the public cloud is used. */
+/** Returns the addresses of a cloud. Without a name, or with an unknown name, the function returns the public cloud. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

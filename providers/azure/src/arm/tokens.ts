@@ -33,12 +33,14 @@ export interface TokenOptions {
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** An assertion is valid from a time in the past, because clocks may differ. */
+/**
+ * The lifetime of an assertion, and the tolerance for clock differences. An assertion is valid from a time in the past.
+ */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** Tokens are cached until shortly before their expiry. */
+/** Returns a source of tokens. The source caches a token until shortly before its expiry. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();

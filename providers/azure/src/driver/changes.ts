@@ -8,7 +8,7 @@ const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15 * 60_000;
 const PREFIX = 'PowerState/';
 
-/** A VM with the state `stopped` still causes costs. */
+/** The power states of a VM that does not run, with their texts. A VM with the state `stopped` still causes costs. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['stopping', 'being stopped'],
   ['stopped', 'stopped'],
@@ -37,7 +37,7 @@ export interface Change {
   readonly counted: ObservedCall;
 }
 
-/** Only the disks of a deallocated VM cost money. */
+/** Deallocates a VM. After that, only its disks cost money. */
 export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', STOP);
 
 export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);

@@ -212,7 +212,7 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** Parses the rows of a response of Resource Graph. */
+/** The schema of the rows in a response of Resource Graph. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */

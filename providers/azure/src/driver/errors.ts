@@ -31,7 +31,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
-/** As in the original, the default machine code is `Internal`. */
+/** Converts an error to a machine error. As in the original, the default machine code is `Internal`. */
 export function fromCloud(
   thrown: unknown,
   what: string,

@@ -271,7 +271,7 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
   };
 }
 
-/** A stopped instance has the state TERMINATED. */
+/** The states of an instance that does not run, with their texts. A stopped instance has the state TERMINATED. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
   ['TERMINATED', 'stopped'],

@@ -37,7 +37,7 @@ function isExhausted(thrown: unknown): boolean {
   return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
-/** As in the original, the default machine code is `Internal`. */
+/** Converts an error to a machine error. As in the original, the default machine code is `Internal`. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;

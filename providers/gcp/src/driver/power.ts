@@ -23,7 +23,7 @@ const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
 const SUSPEND: Verbs = { RUNNING: 'suspend', TERMINATED: 'done', SUSPENDED: 'done' };
 const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume' };
 
-/** A suspended instance keeps its memory. */
+/** Stops or suspends an instance. A suspended instance keeps its memory. */
 export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
   reach(subject, suspend ? SUSPEND : STOP);
 

@@ -69,7 +69,10 @@ function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   throw new Error(`an invalid response, which is not a ${type} of Compute Engine`);
 }
 
-/** In the original, null counts as absent, but the SDK would refuse the whole response. */
+/**
+ * Removes null values from a response. In the original, null counts as absent, but the SDK would refuse the whole
+ * response.
+ */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -77,7 +80,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(known.map(([name, each]) => [name, withoutNulls(each)]));
 }
 
-/** A throttled call had no effect, so a retry is safe. */
+/** The maximum number of attempts for a throttled call. Such a call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
 /**
@@ -91,7 +94,10 @@ const pick =
 
 const ofOperation = pick('name', 'status', 'error');
 const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
-/** Because of one invalid label, the SDK would refuse the whole listing. */
+/**
+ * Returns the fields of an instance that the driver uses. Invalid labels are removed, because one invalid label would
+ * make the SDK refuse the whole listing.
+ */
 const ofInstance = (answer: object): object => {
   const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
   const known = instance.shape.labels.safeParse(labels).data;

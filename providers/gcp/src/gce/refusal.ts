@@ -27,12 +27,14 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** A 404 without an error body comes from a proxy or a wrong endpoint. */
+  /**
+   * Returns true if the resource does not exist. A 404 without an error body comes from a proxy or a wrong endpoint.
+   */
   get absent(): boolean {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
-  /** A throttled request had no effect. */
+  /** Returns true if Google throttled the request. A throttled request had no effect. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
     return this.status === 429 || (this.status === 403 && limited);

@@ -30,7 +30,7 @@ const SERVICE_ACCOUNT_FIELDS = [
 
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
-/** As in Go, null counts as an empty text. */
+/** The schema of an object with texts. As in Go, null counts as an empty text. */
 const texts = z.record(
   z.string(),
   text.transform((value) => value ?? ''),

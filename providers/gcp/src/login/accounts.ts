@@ -53,7 +53,10 @@ export interface ImpersonatedAccount {
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
 export interface AccountRules {
-  /** Without a domain, the driver uses the public cloud for all credentials, as in the original. */
+  /**
+   * The domain of the cloud. If `universe` is undefined, the driver uses the public cloud for all credentials, as in
+   * the original.
+   */
   readonly universe?: string | undefined;
   /** Token sources that Secrets may use in addition to the workload token file of Gardener. */
   readonly sources?: AllowedSources | undefined;

@@ -16,7 +16,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** Tokens are cached until shortly before their expiry. */
+/** Returns a source of tokens. The source caches a token until shortly before its expiry. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 

@@ -27,12 +27,12 @@ export interface CloudOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly store?: CloudStore;
-  /** Without `token`, requests need no token. */
+  /** The bearer token of clients. If `token` is undefined, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** Without `host`, the instances run no program. */
+  /** Runs a program on each instance. If `host` is undefined, the instances run no program. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 

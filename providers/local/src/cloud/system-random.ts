@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { Random } from '@mcm/kube';
 
-/** Without a pool of random bytes, each number would need a slow system call. */
+/** A pool of random bytes. Without the pool, each number would need a slow system call. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 

@@ -50,7 +50,7 @@ const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** All methods of the client throw `MachineError`. */
+/** A client of the local cloud. All methods of the client throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -106,7 +106,7 @@ export class CloudClient {
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;
   }
 
-  /** A second acknowledgment has no effect. */
+  /** Acknowledges a notice. A second acknowledgment has no effect. */
   async acknowledge(id: string, signal: AbortSignal): Promise<void> {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }

@@ -30,7 +30,7 @@ export interface LocalDriverOptions {
   /** Returns the connection to an address. The driver calls `connect` once for each address. */
   readonly connect: (endpoint: string) => Transport;
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** Without `pods`, the driver does not support Pods. */
+  /** The options for machines that are Pods. If `pods` is undefined, the driver does not support such machines. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
   readonly backend?: 'cloud' | 'pod';
 }

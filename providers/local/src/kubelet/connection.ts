@@ -49,7 +49,7 @@ export class Connection {
     this.outage = createOutageLog('connecting to the API server', options.clock, options.log);
   }
 
-  /** Without a token, the client uses the credentials of the connection. */
+  /** Returns a client of the API server. If `token` is undefined, the client uses the credentials of the connection. */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({

@@ -14,9 +14,9 @@ export const faultRule = z
     operation: z
       .string()
       .regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must be an operation such as instances.create, or a pattern with *'),
-    /** In the instance name of a rule, `*` matches any text. */
     zone: z.string().optional(),
     machineType: z.string().optional(),
+    /** The instance name, in which `*` matches any text. */
     instance: z.string().optional(),
     error: z
       .strictObject({

@@ -143,7 +143,9 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/** Terminated instances are included only if the request filters by state, client token or name. */
+/**
+ * Lists instances. The list contains terminated instances only if the request filters by state, client token or name.
+ */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);

@@ -40,7 +40,7 @@ export function interruptionRoutes(app: Hono, interruptions: Interruptions, run:
   );
 }
 
-/** With `?wait=pending&timeout=…`, the response waits for a notice. */
+/** Lists the notices. With `?wait=pending&timeout=…`, the response waits for a notice. */
 async function list(c: Context, interruptions: Interruptions, { signal }: WorkContext): Promise<Answer> {
   const matches = tagFilter(c);
   const wait = waitFor(c, ['pending']);

@@ -4,7 +4,7 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** A response with the status 204 has no body. */
+/** The response to a request. A response with the status 204 has no body. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;

@@ -67,7 +67,10 @@ const ok = (status: number, volume: Volume): Answer => {
   return { status, body: reported };
 };
 
-/** With `?wait=attached|available`, the response is sent when the volume has the requested state. */
+/**
+ * Returns the response with a volume. With `?wait=attached|available`, the function first waits until the volume has
+ * the requested state.
+ */
 async function settled(c: Context, parts: VolumeRouteParts, volume: Volume): Promise<Answer> {
   const wait = waitFor(c, ['attached', 'available']);
   if (wait) {

@@ -40,7 +40,7 @@ export class Images {
     return this.#state.images.values();
   }
 
-  /** Running instances keep the image, but new instances cannot use it. */
+  /** Deprecates an image. Running instances keep the image, but new instances cannot use it. */
   deprecate(idOrName: string): Image {
     const image = this.get(idOrName);
     image.state = 'deprecated';

@@ -124,7 +124,7 @@ export class Instances {
     return this.#state.instances.values();
   }
 
-  /** A second termination has no effect. */
+  /** Terminates an instance. A second termination has no effect. */
   terminate(id: string, reason?: string): Instance {
     const instance = this.get(id);
     if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
@@ -154,7 +154,7 @@ export class Instances {
   }
 
   /**
-   * A second start has no effect.
+   * Starts a stopped instance. A second start has no effect.
    * @throws {CloudError} NotFound, IncorrectState, QuotaExceeded, InsufficientCapacity
    */
   start(id: string): Instance {

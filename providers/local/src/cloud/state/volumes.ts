@@ -100,7 +100,7 @@ export class Volumes {
     return volume;
   }
 
-  /** A volume that is not attached stays unchanged. */
+  /** Detaches a volume. A volume that is not attached stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');

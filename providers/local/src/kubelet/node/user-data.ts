@@ -5,7 +5,7 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** Without `server`, the kubelet uses the setting of the process. */
+  /** The API server that the kubelet joins. If `server` is undefined, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
   readonly ca?: string | undefined;
   readonly token?: string | undefined;

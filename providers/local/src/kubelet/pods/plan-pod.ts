@@ -27,7 +27,7 @@ export interface PodView {
   readonly volumesAttached: boolean;
 }
 
-/** An annotation of the pod can set the time after which the containers of a Job end. */
+/** The default time after which the containers of a Job end. An annotation of the pod can set another time. */
 const JOB_RUNS_MS = 1_000;
 
 /** Plans the next step of a pod with the rules of the kubelet's pod lifecycle. */
