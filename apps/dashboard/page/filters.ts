@@ -15,9 +15,9 @@ export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
 export const query = signal('');
-/** If `levels` is empty, all levels are selected. */
+/** The levels that the user has selected. If `levels` is empty, all levels are selected. */
 export const levels = signal<ReadonlySet<Level>>(new Set());
-/** If `namespace` is empty, all namespaces are selected. */
+/** The namespace that the user has selected. If `namespace` is empty, all namespaces are selected. */
 export const namespace = signal('');
 export const group = signal<Group>('deployment');
 export const sort = signal<Sort>('name');

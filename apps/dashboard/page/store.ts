@@ -18,7 +18,7 @@ import { isRegrouped, matches, namespace } from './filters.ts';
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences that tell the user which data is missing or outdated. */
 export const gaps = signal<readonly string[]>([]);
-/** If `watched` is empty, the server watches all namespaces. */
+/** The namespace that the server watches. If `watched` is empty, the server watches all namespaces. */
 export const watched = signal<string | undefined>(undefined);
 export const fleet = signal('');
 export const login = signal(false);

@@ -67,9 +67,14 @@ export interface DeploymentRow {
   readonly available: number;
   readonly old: number;
   readonly state: RolloutState;
-  /** If the deployment has no problem, `why` is empty. */
+  /**
+   * The problem of the deployment, or the reason why the deployment waits. If the deployment has neither, `why` is
+   * empty.
+   */
   readonly why: string;
-  /** If the deployment uses all zones, `closedZones` is empty. */
+  /**
+   * A text about the zones in which mcm creates no machines. If the deployment uses all zones, `closedZones` is empty.
+   */
   readonly closedZones: string;
   readonly since: number;
 }
@@ -80,7 +85,7 @@ export interface DrainRow {
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** If the pods of the node are unknown, `left` is -1. */
+  /** The number of pods that must still leave the node. If the pods of the node are unknown, `left` is -1. */
   readonly left: number;
   readonly pods: number;
   /** The reasons why the drain makes no progress. If the drain makes progress, `blockers` is empty. */
@@ -248,7 +253,7 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** If the machine still exists, `gone` is 0. */
+  /** The time at which the machine disappeared. If the machine still exists, `gone` is 0. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];

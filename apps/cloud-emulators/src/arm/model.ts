@@ -70,7 +70,7 @@ export interface ArmResource {
   readonly vmId: string;
 }
 
-/** If the emulator restarts, the new process completes the operation. */
+/** A change that takes time. If the emulator restarts, the new process completes the operation. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;

@@ -51,7 +51,7 @@ export interface GceDisk {
   readonly instance?: string;
 }
 
-/** If the emulator restarts, the new process completes the operation. */
+/** A change that takes time. If the emulator restarts, the new process completes the operation. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;

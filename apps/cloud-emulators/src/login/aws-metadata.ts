@@ -10,7 +10,9 @@ export interface HostRole {
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** If a response lacks the header with the lifetime, the AWS SDK for Go ignores the session. */
+/**
+ * The header with the lifetime of a session. If a response lacks this header, the AWS SDK for Go ignores the session.
+ */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;

@@ -33,7 +33,10 @@ async function namespacesOf({ client, namespace }: Cluster): Promise<readonly st
   return found === undefined || found.length === 0 ? [namespace] : found;
 }
 
-/** If the user may not list the Leases of all namespaces, the result is undefined. */
+/**
+ * Searches all namespaces for the Lease of the controller. If the user may not list the Leases of all namespaces, the
+ * result is undefined.
+ */
 async function leaseNamespaces(client: KubeClient): Promise<readonly string[] | undefined> {
   try {
     const { items } = await client.resource<Lease>(leases).list({ fieldSelector: `metadata.name=${NAME}` });

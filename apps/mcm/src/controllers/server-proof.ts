@@ -11,7 +11,10 @@ const LATE_MS = 1_000;
 interface ServerProofOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** If the API server was unreachable before the request, `late` is true. */
+  /**
+   * Called when a request has ended. If the API server has responded late, or for the first time after an outage,
+   * `late` is true.
+   */
   readonly onAnswer: (late: boolean) => void;
 }
 

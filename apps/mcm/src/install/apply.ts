@@ -55,7 +55,10 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /** If the check of the objects fails, the error says that the created namespace stays. */
+  /**
+   * The namespace that mcm has just created. If the check of the objects fails, the error says that this namespace
+   * stays.
+   */
   readonly createdNamespace?: string | undefined;
 }
 

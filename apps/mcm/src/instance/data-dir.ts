@@ -15,7 +15,7 @@ import { makeFolder } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import type { SilentProgram } from '../controllers/programs.ts';
 
-/** If a data directory has another version of the layout, `mcm up` refuses the directory. */
+/** The version of the layout. If a data directory has another version, `mcm up` refuses the directory. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
 const OTHERS = 0o077;

@@ -81,7 +81,7 @@ const differenceRow = ({ record, difference, because }: ReplayDifference): Diffe
   problem: because,
 });
 
-/** If no decision was repeated, the code is not 0, because the replay has proved nothing. */
+/** Returns the exit code. If no decision was repeated, the code is not 0, because the replay has proved nothing. */
 const exitCodeOf = ({ differing, problems, repeated }: ReplayModel): number => {
   if (differing > 0) return PLAN_EXIT.changes;
   return problems.length > 0 || repeated === 0 ? PLAN_EXIT.problem : PLAN_EXIT.nothing;

@@ -5,7 +5,9 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** If a file lacks a field of the last applied object, the user has removed the field. */
+/**
+ * The annotation with the last applied object. If a file lacks a field of this object, the user has removed the field.
+ */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {

@@ -209,7 +209,7 @@ async function readAround(client: KubeClient, namespace: string) {
   return { ...there, manager, ofMachines };
 }
 
-/** If the user may not read pods, the preview of a drain is null. */
+/** Returns the previews of drains by machine. If the user may not read pods, the result is null. */
 async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],

@@ -40,7 +40,7 @@ export class Program {
   state: ProgramState = 'starting';
   address = '';
   restarts = 0;
-  /** If no line was dropped, `problem` is empty. */
+  /** A sentence about dropped log lines. If no line was dropped, `problem` is empty. */
   problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;

@@ -26,7 +26,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** If the provider spec has no placement, the annotation of the Machine applies. */
+/** Returns the placement of a VM. If the provider spec has no placement, the annotation of the Machine applies. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

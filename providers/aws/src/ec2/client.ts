@@ -128,7 +128,7 @@ export class Ec2 {
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** If EC2 returns a page token twice, the listing ends, as in the original. */
+  /** Lists instances. If EC2 returns a page token twice, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;

@@ -23,8 +23,8 @@ export type KeySource =
   | { readonly from: 'environment' };
 
 /**
- * If the Secret contains several names of a key, the first name applies, even if its value is empty. If the value is
- * blank, the keys come from the environment, as in the original.
+ * Returns the source of the keys. If the Secret contains several names of a key, the first name applies, even if its
+ * value is empty. If the value is blank, the keys come from the environment, as in the original.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;

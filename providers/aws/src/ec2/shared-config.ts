@@ -23,7 +23,7 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** If both files contain a setting of the profile, the value in the credentials file applies. */
+/** Returns the settings of a profile. If both files contain a setting, the value in the credentials file applies. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);

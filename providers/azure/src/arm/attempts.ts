@@ -20,7 +20,10 @@ export interface ArmAnswer {
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 800;
-/** If Azure requests a longer pause, the call fails, and the controller retries later. */
+/**
+ * The longest pause between two attempts. If Azure requests a longer pause, the call fails, and the controller retries
+ * later.
+ */
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Sends requests with tokens at the rate that Azure allows, and retries temporary errors. */

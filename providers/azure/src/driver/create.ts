@@ -63,7 +63,8 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
   );
 
 /**
- * If the cloud has no capacity, the resources of the VM are deleted first.
+ * Converts the error of a failed creation. If the cloud has no capacity, the driver first deletes the resources of the
+ * VM.
  * @throws MachineError in any case
  */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {

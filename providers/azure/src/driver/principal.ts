@@ -46,8 +46,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * If a Secret contains several names of a value, the driver uses the preferred name, even if its value is empty. The
- * texts of errors are those of the library with which the original logs in.
+ * Checks the IDs of the client and the tenant. If a Secret contains several names of a value, the first name applies,
+ * even if its value is empty. The texts of errors are those of the library with which the original logs in.
  *
  * @throws WrongPrincipal
  */

@@ -296,7 +296,7 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/** If the class has no cluster tag and role tag, no request is sent. */
+/** Finds the instance of a machine. If the class has no cluster tag and role tag, the driver sends no request. */
 function lookupOne(calls: Calls, request: OnMachine, { gce, project, zone }: Session): Promise<Instance | undefined> {
   const { machine, spec, signal } = request;
   return counted(calls, request, 'instance_get', async () => {

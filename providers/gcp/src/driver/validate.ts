@@ -44,7 +44,10 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }
 
-/** If there are several tags of a type, the last one applies, as in the original. */
+/**
+ * Returns the cluster tag and the role tag. If there are several tags of a type, the last one applies, as in the
+ * original.
+ */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
   return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };

@@ -1,7 +1,7 @@
 import type { AlternativeRules } from '@mcm/core/driver';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
-/** If machines are Pods, the machine type and the zone have no effect. */
+/** The rules for capacity alternatives. If machines are Pods, the machine type and the zone have no effect. */
 export const alternatives: AlternativeRules<LocalProviderSpec> = {
   fields: ['machineType', 'zone'],
   apply: (spec, { machineType, zone }) => {

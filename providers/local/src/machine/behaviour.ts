@@ -49,7 +49,7 @@ export const kubeletBehaviour = z.strictObject({
   rebootDelay: durationMs.optional(),
   /** The path of a file that a simulated user changes on the node. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
-  /** An empty `notice` means no interruption. */
+  /** The interruption notice that the machine gets. If `notice` is empty, the machine is not interrupted. */
   notice: z.string().max(2_048).optional(),
   consoleText: z.string().max(32_768).optional(),
 });

@@ -82,7 +82,7 @@ export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /** If a zone is full, the cloud responds with `InsufficientCapacity`. */
+  /** The maximum number of instances in a zone. If the zone is full, the cloud responds with `InsufficientCapacity`. */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 

@@ -53,9 +53,9 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The decision function of the manager computes the next step. */
+  /** The next step of the manager, which its decision function has computed. */
   readonly next: string;
-  /** If the manager only waits, `changes` is empty. */
+  /** The changes in the next step of the manager. If the manager only waits, `changes` is empty. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
   readonly disruption: readonly string[];

@@ -10,7 +10,7 @@ export interface LivingMachine {
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
-  /** If the VM uses the first choice, `alternative` is undefined. */
+  /** The capacity alternative that the VM uses. If the VM uses the first choice, `alternative` is undefined. */
   readonly alternative?: string | undefined;
   readonly zone?: string | undefined;
   readonly zoneReason?: string | undefined;
@@ -23,7 +23,7 @@ export interface LivingMachine {
   /** The machine controller writes `status.blockedBy` with the flag `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** If the machine has joined, `birth` is undefined. */
+  /** The steps of the creation. If the machine has joined, `birth` is undefined. */
   readonly birth?: readonly CreationStep[] | undefined;
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];

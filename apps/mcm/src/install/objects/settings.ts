@@ -6,10 +6,10 @@ export type ContainerFlags = Readonly<Record<string, string>>;
 /** The settings of an installation. In the chart, string settings are Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** If a namespace contains several installations, they must have different names. */
+  /** The name of the installation. Several installations in one namespace must have different names. */
   readonly name: string;
   readonly app: string;
-  /** If both programs run in one pod, they have one ServiceAccount. */
+  /** The names of the ServiceAccounts. If both programs run in one pod, they share one ServiceAccount. */
   readonly accounts: { readonly manager: string; readonly controller: string; readonly fleet: string };
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;

@@ -94,7 +94,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** If the client disconnects, the delay ends, and the cloud performs the operation. */
+/** Delays an operation. If the client disconnects, the delay ends early, and the cloud still performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
