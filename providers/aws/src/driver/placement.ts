@@ -6,8 +6,8 @@ import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const PlacementAnnotations = {
   /**
-   * An annotation of a node template. The value is the placement of the VMs in EC2, as JSON. The field `placement` of a
-   * class takes precedence.
+   * On a node template, the value is the placement of the VMs in EC2, as JSON. The field `placement` of a class takes
+   * precedence.
    */
   Placement: 'machine.sapcloud.io/awsPlacement',
 } as const;
