@@ -157,7 +157,7 @@ describe('explain', () => {
     expect(lines).toMatch(
       /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s the machine may be Failed.*\n\n/m,
     );
-    expect(lines).toContain('next   the deployment waits: until 5 machines of the newest MachineSet are Running');
+    expect(lines).toContain('next   the deployment waits until 5 machines of the newest MachineSet are Running');
   });
 
   test('other failed machines wait for a repair in progress', () => {
@@ -252,7 +252,7 @@ describe('explain', () => {
     });
     const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'the deployment waits: until 1 machine of the newest MachineSet is Running and 1 machine of older MachineSets is deleted; after the wait, mcm deletes the next of 2 other machines of older MachineSets',
+      'the deployment waits until 1 machine of the newest MachineSet is Running and 1 machine of older MachineSets is deleted; after the wait, mcm deletes the next of 2 other machines of older MachineSets',
     );
     expect(hints).toContain('to restore the previous revision: mcm rollout undo pool');
   });
@@ -462,7 +462,7 @@ describe('explain', () => {
       );
       return reported.next;
     };
-    expect(next(deleted)).toBe('the deployment waits: until 1 machine of older MachineSets is deleted');
+    expect(next(deleted)).toBe('the deployment waits until 1 machine of older MachineSets is deleted');
     expect(next(held)).not.toContain('older sets');
   });
 

@@ -43,8 +43,8 @@ test('pods that one budget blocks are grouped, some by name, and the text is pri
 });
 
 test('the time of the pod deletion is printed once if it equals the drain timeout', () => {
-  const over = '\nthe drain timeout expires in 1h0m0s: the remaining pods are deleted without a grace period';
-  expect(explained(['a/b'], [])).toContain(`\npods that could not be evicted are deleted in 1s${over}`);
+  const over = '\nthe drain timeout expires in 1h0m0s: mcm deletes the remaining pods without a grace period';
+  expect(explained(['a/b'], [])).toContain(`\nin 1s, mcm deletes the pods that it could not evict${over}`);
   const once = explained(['a/b'], [], new Date(NOW.getTime() + 3_600_000));
   expect(once).toContain(over);
   expect(once).not.toContain('are deleted in');

@@ -96,14 +96,14 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
   // If no pod must leave the node, the timeout of the drain is irrelevant.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
-    Force: 'the remaining pods are deleted without a grace period',
+    Force: 'mcm deletes the remaining pods without a grace period',
     Quarantine: 'evictions stop, and the node stays cordoned until the pods of the node end',
     Hold: 'evictions continue without a time limit',
     Fail: 'the drain fails, and mcm keeps the VM',
   }[policy];
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
-    ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),
+    ...(deletesFrom && !twice ? [`${inTime(deletesFrom, now)}, mcm deletes the pods that it could not evict`] : []),
     `the drain timeout expires ${inTime(overAt, now)}: ${ends}`,
   ];
 }

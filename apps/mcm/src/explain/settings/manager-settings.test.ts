@@ -34,7 +34,7 @@ test('flags and features come from the Lease of the manager', async () => {
 
 test('a remark names the rollout budget of a fleet', () => {
   const { remark } = managerSettings({ 'fleet-rollout-budget': 'rollouts' });
-  expect(remark).toContain('--fleet-rollout-budget=rollouts: rollouts wait for the ConfigMap');
+  expect(remark).toContain('--fleet-rollout-budget=rollouts: rollouts may wait for the rollout budget of the fleet');
 });
 
 test('a manager with default flags has no remark', () => {
