@@ -71,7 +71,10 @@ function useFolder(dataDir: string): void {
   }
 }
 
-/** The emulator of Azure uses TLS, because the clients of Azure send tokens only over TLS. */
+/**
+ * Opens the port of the emulator. The emulator of Azure uses TLS, because the clients of Azure send tokens only over
+ * TLS.
+ */
 function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof createLogger>): Promise<Listener> {
   if (provider !== 'azure') return listen({ port, log });
   const now = realClock.now();

@@ -171,7 +171,7 @@ type Context = BinaryContext<typeof flags>;
 /** The flags of the manager, in addition to the common flags. */
 export const managerFlags = flags;
 
-/** Returns the settings of the controllers that the flags of the manager contain. */
+/** Returns the settings of the controllers, from the flags of the manager. */
 export const managerSettingsOf = (
   given: FlagValues<typeof flags> & { readonly 'feature-gates': FeatureStates },
 ): Omit<ManagerSettings, 'concurrency' | 'concurrencyByController'> => ({

@@ -72,7 +72,7 @@ export class AzureClouds implements Emulator {
     for (const endpoint of [this.#public, ...this.#sovereign.map((each) => each.endpoint)]) endpoint.resume();
   }
 
-  /** Returns the cloud of the requested host. */
+  /** Returns the emulated cloud to which the host of a request belongs. */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';
     const host = hostOf(request);

@@ -122,8 +122,8 @@ function afterOf(token: string): number {
 }
 
 /**
- * The next page starts after the last instance of the page, even if instances were added or deleted between the
- * requests.
+ * Returns one page of instances. The next page starts after the last instance of this page, even if instances were
+ * added or deleted between the requests.
  */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;

@@ -35,7 +35,7 @@ export function runInstances(
 const launchName = ({ options: { launch: answer } }: Ec2State, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
-/** Returns the parameters that two launches with the same client token must have in common. */
+/** Returns a hash of the parameters that must be equal in all launches with the same client token. */
 const fingerprintOf = (params: Params): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(params).toSorted()))
@@ -99,7 +99,9 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/** The driver of AWS does not read volumes, but tests search for leftover volumes. */
+/**
+ * Adds the volumes of a new instance. The driver of AWS does not read volumes, but tests search for leftover volumes.
+ */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

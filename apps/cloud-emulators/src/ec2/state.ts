@@ -27,8 +27,8 @@ export interface Ec2EndpointOptions {
   /** Stores instances and volumes for the next process. */
   readonly store?: EmulatorStore;
   /**
-   * The endpoint refuses a request whose signature does not match its secret key. If `keys` is undefined, every
-   * signature is valid.
+   * The secret keys. The endpoint refuses a request whose signature does not match its secret key. If `keys` is
+   * undefined, every signature is valid.
    */
   readonly keys?: Readonly<Record<string, string>>;
   /**

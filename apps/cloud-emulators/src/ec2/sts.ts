@@ -88,7 +88,7 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** The emulator of STS does not verify the signature of a token. */
+/** Returns the claims of a token. The emulator of STS does not verify the signature of the token. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

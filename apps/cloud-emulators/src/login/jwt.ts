@@ -2,7 +2,7 @@ import { constants, createVerify, type KeyObject } from 'node:crypto';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The emulator does not verify the signature of a parsed token. */
+/** A parsed token. The emulator does not verify the signature of the token. */
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;

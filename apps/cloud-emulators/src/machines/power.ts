@@ -11,7 +11,7 @@ export interface PoweredVm {
   readonly createdAt: string;
 }
 
-/** The emulator calls these functions when a VM is powered on or off. */
+/** Functions that the emulator calls when a VM is powered on or off. */
 export interface Power {
   /** @param resumed Whether the VM was already running before the emulator restarted */
   on(vm: PoweredVm, resumed: boolean): void;

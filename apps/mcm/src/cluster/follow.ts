@@ -17,7 +17,7 @@ const SHARE = 10;
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /** Returns the part of the model that causes new output when it changes. */
+  /** Returns the part of the model that mcm compares. If this part has changed, mcm prints the model again. */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }

@@ -21,7 +21,7 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
-  /** The default of `startingMs` is 0. */
+  /** The time after the start during which a controller without a renewal is not reported. The default is 0. */
   readonly startingMs?: number;
 }
 

@@ -81,7 +81,10 @@ async function followEvents(
   from.signal.throwIfAborted();
 }
 
-/** The name of a Node usually starts with the name of the set, also after the deletion of its machine. */
+/**
+ * Returns the events of Nodes that belong to the namespace. The name of a Node usually starts with the name of the set,
+ * also after the deletion of its machine.
+ */
 async function ofOwnNodes(
   nodeEvents: readonly EventObject[],
   { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,

@@ -23,7 +23,7 @@ import { type ClusterRow, clusterRows, holdersOf } from './clusters.ts';
 export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
 export type FleetStatusFlags = FleetFlags & { readonly watch?: true };
 export type ClustersFlags = FleetStatusFlags & {
-  /** The labels of the clusters. */
+  /** The label selector of the clusters. */
   readonly selector?: string;
 };
 export type MoveFlags = FleetFlags & { readonly to?: string };

@@ -15,7 +15,7 @@ export interface ReplayFlags {
 
 /** Matches the file names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/** The text of a larger file would exceed the limit for strings in JavaScript. */
+/** The maximum size of a file. The text of a larger file would exceed the limit for strings in JavaScript. */
 const MOST_BYTES = 500_000_000;
 const LONGEST_VALUE = 300;
 

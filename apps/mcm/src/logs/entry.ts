@@ -17,7 +17,7 @@ export interface LogFilter {
   readonly level?: Level | undefined;
 }
 
-/** The message of an unstructured line is the whole line. */
+/** Parses a log line. If the line is unstructured, the message is the whole line. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };

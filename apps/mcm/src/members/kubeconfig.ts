@@ -105,7 +105,10 @@ export async function memberConfig(seed: KubeClient, cluster: string, home: stri
   }
 }
 
-/** Returns the only Cluster of a namespace. If the cluster has no Cluster API, the result is undefined. */
+/**
+ * Returns the Cluster with the given name or namespace. If the seed has no CRD of Cluster API, or the user may not list
+ * Clusters, the result is undefined.
+ */
 async function clusterIn(seed: KubeClient, namespace: string): Promise<ClusterApiCluster | undefined> {
   try {
     const definition = await findServedKind<ClusterApiCluster>(seed, CLUSTER_API_CLUSTERS);

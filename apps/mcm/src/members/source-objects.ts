@@ -29,7 +29,7 @@ async function served<T extends KubeObject>(
   }
 }
 
-/** Returns the Clusters of Cluster API with the labels. */
+/** Returns the Clusters of Cluster API that match a label selector. */
 export async function clustersWith(
   client: KubeClient,
   labelSelector: string | undefined,
@@ -40,7 +40,7 @@ export async function clustersWith(
   return items;
 }
 
-/** Returns the ClusterProfiles of a namespace with the labels. */
+/** Returns the ClusterProfiles of a namespace that match a label selector. */
 export async function profilesWith(
   client: KubeClient,
   namespace: string,

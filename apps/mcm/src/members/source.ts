@@ -41,7 +41,8 @@ export async function reportedSource(
 
 /**
  * Returns the source of the clusters: the flag and the labels in the peer Leases. If `selector` is set, it replaces the
- * labels in the peer Leases. For replicas of older versions, the source is the namespaces.
+ * labels in the peer Leases. If the peer Leases contain no flag, as in older versions, the source is the labelled
+ * namespaces.
  * @throws UserError if the clusters are files in the pods of the replicas
  */
 export async function readSource(

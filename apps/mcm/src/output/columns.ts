@@ -2,7 +2,7 @@ type Rows = readonly (readonly string[])[];
 
 export const columns = (rows: Rows): string[] => growingColumns()(rows);
 
-/** Returns a function that formats rows of a table in several steps. */
+/** Returns a function that formats rows of a table. Each call keeps at least the column widths of the previous call. */
 export function growingColumns(): (rows: Rows) => string[] {
   let widths: readonly number[] = [];
   return (rows) => {

@@ -1,7 +1,7 @@
 /** Matches the start of a line: branches of a tree and the dash of a list, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
-/** Returns the start of a continuation line. */
+/** Returns the start of the continuation line below a line with the given start. */
 const below = (lead: string): string =>
   lead
     .replaceAll('├─', '│ ')
@@ -18,7 +18,7 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .flatMap((line) => wrapped(line, columns))
     .join('\n');
 
-/** Returns the starts of the cells in a row of a table, except the first cell. */
+/** Returns the columns at which the cells of a table row start, except for the first cell. */
 const cellStarts = (line: string, lead: string): readonly number[] =>
   [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)]
     .map(({ index, 0: gap }) => index + gap.length)

@@ -111,7 +111,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** Returns the drain timeout if a drain never ends. */
+/** If a drain never ends, returns the time until its timeout expires. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }

@@ -148,8 +148,8 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * The revision 0 selects the previous revision. The undo resumes the deployment in the same write, because the manager
- * could continue the rollout between two writes.
+ * Restores a revision. The revision 0 selects the previous revision. The undo resumes the deployment in the same write,
+ * because the manager could continue the rollout between two writes.
  * @throws UserError if the revision is unknown or is the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {

@@ -25,7 +25,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** The delay before a restart is not random, because the screen should be predictable. */
+/** The delay before a restart. The delay is not random, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 const MAX_CRASHES = 3;
@@ -80,9 +80,9 @@ export class Program {
   }
 
   /**
-   * The promise resolves with the address of the program when the program prints `ready`. If another process kills the
-   * program before `ready`, the program is restarted with a growing delay.
-   * @param signal ends the wait After the abort, the promise rejects with the reason of the signal.
+   * Starts the program. The promise resolves with the address of the program when the program prints `ready`. If
+   * another process kills the program before `ready`, the program is restarted with a growing delay.
+   * @param signal ends the wait. After the abort, the promise rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, if it exits with an error or crashes three times
    */
   start(signal?: AbortSignal): Promise<string> {
@@ -154,7 +154,10 @@ export class Program {
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
-  /** Returns true if an error of the program ended the program. */
+  /**
+   * Returns true if the program ended because of its own error, or crashed too often. A signal from another process is
+   * not an error of the program.
+   */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
     this.#crashes += 1;

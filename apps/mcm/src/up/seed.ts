@@ -26,7 +26,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** The promise resolves when the API server serves the CRDs. */
+/** Installs the CRDs. The promise resolves when the API server serves the CRDs. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,

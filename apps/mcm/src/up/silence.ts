@@ -93,7 +93,7 @@ export class Silence {
   }
 }
 
-/** The request contains no secret, so the certificate of the server is not verified. */
+/** Sends a request to an address. The request contains no secret, so the certificate of the server is not verified. */
 export const askAddress = (address: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const get = address.startsWith('https:') ? getHttps : getHttp;

@@ -35,7 +35,7 @@ import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 import { askAddress, Silence } from './silence.ts';
 
-/** The abort of the signal stops all programs. */
+/** The output and the signal of `mcm up`. When the signal is aborted, all programs stop. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
   /** Adapts a text to the terminal, for example removes colors. */
@@ -236,7 +236,7 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * Returns the provider in the flag.
+ * Returns the provider in the flag, or else the provider of the data directory.
  * @throws {UserError} if the data directory belongs to another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {

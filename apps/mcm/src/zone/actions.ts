@@ -111,7 +111,7 @@ async function write(
 }
 
 /**
- * The machines of the zone are replaced in other zones, and the zone gets no new machines.
+ * Evacuates a zone: mcm replaces the machines of the zone in other zones, and creates no new machines in the zone.
  * @throws UserError if no deployment uses the zone
  */
 export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>

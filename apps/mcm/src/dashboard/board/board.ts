@@ -27,7 +27,7 @@ import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 import { Unreachable } from './unreachable.ts';
 
-/** The samples of all rollouts together use at most 20 MB. */
+/** The maximum number of samples of one rollout. The samples of `MOST_ROLLOUTS` rollouts use at most 20 MB. */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
 /** The maximum number of samples of the trend: six hours with a sample every ten seconds. */
@@ -50,7 +50,9 @@ export interface BoardOptions {
 
 type Kind = 'machines' | 'deployments' | 'classes' | 'pools' | 'clusters';
 
-/** The cost of a watch event does not depend on the size of the fleet. */
+/**
+ * Computes the rows of the dashboard from watch events. The cost of an event does not depend on the size of the fleet.
+ */
 export class Board {
   readonly lives = new Lives();
   readonly samples = new Map<string, Samples>();
@@ -161,7 +163,7 @@ export class Board {
     onDirty();
   }
 
-  /** The caller must call `tick` every few seconds. */
+  /** Updates the rows whose level depends on the time. The caller must call `tick` every few seconds. */
   tick(): void {
     const now = this.#now();
     for (const [key, { risesAt }] of this.#assessed)

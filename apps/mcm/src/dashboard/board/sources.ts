@@ -51,7 +51,7 @@ export interface Sources {
   /** A disruption budget belongs to one namespace, so `guards` is undefined if all namespaces are watched. */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
-  /** Register the handlers of changes before this call. */
+  /** Starts the watches. The caller must register the handlers of changes before this call. */
   run(): void;
 }
 

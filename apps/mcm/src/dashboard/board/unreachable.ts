@@ -2,8 +2,8 @@ import type { Clock, Informer, Lease } from '@mcm/kube';
 import { peerOf, unreachableOf } from '../../members/peers.ts';
 
 /**
- * The clocks of the replicas may differ, so this process measures with its own clock how long a Lease has had its
- * resource version.
+ * The last observed change of a Lease. The clocks of the replicas may differ, so this process measures with its own
+ * clock how long a Lease has been unchanged.
  */
 interface Observed {
   readonly version: string | undefined;

@@ -62,7 +62,7 @@ export interface DeploymentExplanation {
   readonly remarks: readonly string[];
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly blockers: readonly string[];
-  /** The manager writes `status.blockedBy` with the flag `--blocked-by`. */
+  /** The reasons in `status.blockedBy`, which the manager writes if the flag `--blocked-by` is set. */
   readonly blockedBy?: readonly Block[] | undefined;
   readonly controllers: readonly ControllerHealth[];
   readonly hints: readonly string[];
@@ -241,9 +241,7 @@ export function withoutStep(
   };
 }
 
-/**
- * Returns true if a machine is Running or in deletion, because no guard and no missing class can block such a machine.
- */
+/** Returns true if a machine is Running or in deletion. Guards and a missing class cannot block such a machine. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 

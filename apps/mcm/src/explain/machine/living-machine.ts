@@ -20,7 +20,7 @@ export interface LivingMachine {
   readonly controllers: readonly ControllerHealth[];
   /** What the machine does or waits for, with the deadline. If the machine does not wait, `waitsFor` is null. */
   readonly waitsFor: MachineWait | null;
-  /** The machine controller writes `status.blockedBy` with the flag `--blocked-by`. */
+  /** The reasons in `status.blockedBy`, which the machine controller writes if the flag `--blocked-by` is set. */
   readonly blockedBy?: readonly Block[] | undefined;
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
   /** The steps of the creation. If the machine has joined, `birth` is undefined. */

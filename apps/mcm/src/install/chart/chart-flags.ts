@@ -72,7 +72,10 @@ const propertiesOf = (flags: Flags): Readonly<Record<string, object>> =>
 
 const closed = (properties: object): object => ({ type: 'object', additionalProperties: false, properties });
 
-/** Returns the options of `mcm dashboard` that take a value, because the chart writes each flag with its value. */
+/**
+ * Returns the flags of `mcm dashboard` that take a value. Other flags are excluded, because the chart writes each flag
+ * as `--name=value`.
+ */
 function dashboardFlags(): Readonly<Record<string, object>> {
   const { options } = withDashboardOptions(new Command());
   const valued = options.filter(({ required, long }) => required && long != null);

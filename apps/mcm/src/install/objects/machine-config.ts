@@ -10,7 +10,7 @@ const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as con
 const PORTS = { plain: 8797, secure: 10_270 } as const;
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
-/** The machines of OpenShift clusters use the port 22623. */
+/** The port of the config server. The machines of OpenShift clusters use this port. */
 const BOOT_PORT = 22_623;
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,

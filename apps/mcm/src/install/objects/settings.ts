@@ -1,6 +1,6 @@
 export type InstallPart = 'all' | 'control' | 'target';
 
-/** The names of container flags have no dashes at the start. */
+/** The flags of a container by name. The names have no dashes at the start. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
 /** The settings of an installation. In the chart, string settings are Helm templates. */
@@ -52,9 +52,7 @@ export interface Resources {
  */
 export const APP = 'machine-controller-manager';
 
-/**
- * The container, the Lease, the roles and the separate pods of the machine controller have the name `CONTROLLER_APP`.
- */
+/** The name of the container, the Lease, the roles and the separate pods of the machine controller. */
 export const CONTROLLER_APP = 'machine-controller';
 
 export const FLEET_APP = 'mcm-fleet';
@@ -90,7 +88,7 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
-/** The name of a provider is a part of the image name. */
+/** The providers of this project. The name of a provider is a part of the image name. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;

@@ -9,7 +9,7 @@ import { version } from '../../command/version.ts';
 import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
-/** The field `mcm.driver` in package.json can name another path. */
+/** The paths at which mcm searches for a driver. The field `mcm.driver` in package.json can name another path. */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
 interface DriverPlace {
