@@ -3,7 +3,7 @@ import { alternativeProblems } from '@mcm/core/driver';
 import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
-/** The module for class checks does not load the SDK of the cloud. */
+/** This module checks classes without loading the SDK of the cloud. */
 export { readSpec } from './driver/decode.ts';
 export { gcpFlags } from './driver/settings.ts';
 

@@ -12,7 +12,7 @@ const PlacementAnnotations = {
   Placement: 'machine.sapcloud.io/awsPlacement',
 } as const;
 
-/** The keys of the annotation may have any letter case. */
+/** The schema of the annotation, whose keys may have any letter case. */
 const annotated = z.object({
   Affinity: z.string().optional(),
   AvailabilityZone: z.string().optional(),

@@ -223,7 +223,7 @@ function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
 
-/** The least recently used client is removed first. */
+/** The maximum number of cached clients. The least recently used client is removed first. */
 const KEPT = 64;
 
 /**

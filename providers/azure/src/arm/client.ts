@@ -21,7 +21,7 @@ export interface Provisioned {
 
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The least recently used client is removed first. */
+/** The maximum number of cached clients. The least recently used client is removed first. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 

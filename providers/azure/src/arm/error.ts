@@ -15,7 +15,7 @@ export class ArmError extends Error {
   override readonly name = 'ArmError';
   readonly status: number;
   readonly code: string;
-  /** The rules of the original search for words in the whole body. */
+  /** The whole body of the response, in which the rules of the original search for words. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 

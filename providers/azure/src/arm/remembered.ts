@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 
-/** The least recently used response is removed first. */
+/** The maximum number of cached responses. The least recently used response is removed first. */
 const KEPT = 256;
 
 /** Caches responses of the cloud that many machines need. */

@@ -12,9 +12,9 @@ import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 /** Settings for classes that do not name a cloud. */
 export interface AzureSettings {
   readonly cloud?: CloudName | undefined;
-  /** The setting `endpoint` replaces the default of the cloud. */
+  /** The address of Resource Manager, which replaces the default of the cloud. */
   readonly endpoint?: string | undefined;
-  /** The setting `login` replaces the default of the cloud. */
+  /** The login host, which replaces the default of the cloud. */
   readonly login?: string | undefined;
   /** Whether a Secret may select the managed identity of the host on which this process runs. */
   readonly allowManagedIdentity?: boolean | undefined;

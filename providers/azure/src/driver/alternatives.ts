@@ -23,7 +23,7 @@ function propertiesWith(properties: Properties, { machineType, zone, market }: A
   };
 }
 
-/** The market selects the priority of the VM. */
+/** The rules for capacity alternatives. The market selects the priority of the VM. */
 export const alternatives: AlternativeRules<AzureProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: ({ properties = {}, subnetInfo, ...spec }, alternative) => ({

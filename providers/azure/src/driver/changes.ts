@@ -26,7 +26,7 @@ const START: Verbs = { running: 'done', stopped: 'start', unknown: 'start', deal
 const powerOf = ({ instanceView }: VirtualMachine): string =>
   instanceView?.statuses?.find(({ code }) => code?.startsWith(PREFIX))?.code?.slice(PREFIX.length) ?? 'unknown';
 
-/** Returns a predicate such as "deallocated" for a VM that does not run and will not start automatically. */
+/** Returns a word such as "deallocated" if a VM does not run and will not start automatically. */
 export const endingOf = (vm: VirtualMachine): string | undefined =>
   vm.provisioningState?.toLowerCase() === 'deleting' ? 'being deleted' : ENDING.get(powerOf(vm));
 

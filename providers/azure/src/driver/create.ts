@@ -158,7 +158,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * The disks of images must exist before the VM.
+ * Creates the disks that have an image, because these disks must exist before the VM.
  * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */

@@ -260,7 +260,7 @@ const TAGS =
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
-/** The least recently used principal is removed first. */
+/** The maximum number of cached principals. The least recently used principal is removed first. */
 const KEPT = 64;
 
 /**

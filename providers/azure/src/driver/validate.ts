@@ -98,7 +98,7 @@ function checkOsDisk(
     errors.unsupportedPointer(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** The paths in errors about data disks have no list index, as in the original. */
+/** Checks the data disks. The paths in errors about data disks have no list index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {

@@ -24,7 +24,7 @@ function problem(spec: GcpProviderSpec, { zone }: Alternative): string | undefin
   return undefined;
 }
 
-/** The market `spot` means a preemptible VM. */
+/** The rules for capacity alternatives. The market `spot` means a preemptible VM. */
 export const alternatives: AlternativeRules<GcpProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: (spec, { machineType = spec.machineType, zone = spec.zone, subnet, market }) => ({

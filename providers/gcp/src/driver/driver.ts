@@ -49,7 +49,7 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** The first pauses between two reads of an operation are short, because many operations end soon. */
+/** The pauses before the first reads of an operation. These pauses are short, because many operations end soon. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
@@ -58,7 +58,7 @@ const LONGEST_MS = 300_000;
  * operation, which is already done.
  */
 const REPLAYS = 5;
-/** The least recently used account is removed first. */
+/** The maximum number of cached accounts. The least recently used account is removed first. */
 const KEPT = 64;
 
 interface Session {

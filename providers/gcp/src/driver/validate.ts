@@ -86,7 +86,7 @@ function isInt64(text: string): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-/** The mask size may have a sign and leading zeros, as in `strconv.Atoi` of Go. */
+/** Checks an alias range. The mask size may have a sign and leading zeros, as in `strconv.Atoi` of Go. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");

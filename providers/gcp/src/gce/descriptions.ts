@@ -25,7 +25,10 @@ export interface Description {
 const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
-/** The original sends large numbers unchanged, but the SDK would change them without an error. */
+/**
+ * Fields that get a wider type. The original sends large numbers unchanged, but the SDK would change them without an
+ * error.
+ */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },
 };

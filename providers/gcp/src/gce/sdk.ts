@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
-/** The timers and retries of the SDK are disabled, because the driver uses the clock of the process. */
+/** Options that disable the timers and retries of the SDK, because the driver uses the clock of the process. */
 interface CallOptions {
   readonly timeout: number;
   readonly retry: { readonly retryCodes: readonly number[] };
@@ -57,13 +57,13 @@ export interface Call {
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The SDK replaces the error of `send` with another error. */
+  /** The error that `send` has thrown, because the SDK replaces it with another error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
-/** The message of the SDK is omitted, because it quotes the user data. */
+/** The error for a failure in the SDK. The message of the SDK is omitted, because it quotes the user data. */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }

@@ -4,7 +4,7 @@ export interface TokenOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** The configured address replaces `token_uri` of the key. */
+  /** The address of the token endpoint, which replaces `token_uri` of the key. */
   readonly tokenEndpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly iamEndpoint?: string | undefined;

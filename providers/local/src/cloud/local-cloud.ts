@@ -11,7 +11,7 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** The instances and kubelets continue in the next process that opens the store. */
+  /** Stops the cloud. The instances and kubelets continue in the next process that opens the store. */
   close(): Promise<void>;
 }
 

@@ -66,22 +66,22 @@ export class CloudClient {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** The promise resolves when the instance is terminated, or after `POLL_SECONDS`. */
+  /** Terminates an instance. The promise resolves when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** The promise resolves when the instance is stopped, or after `POLL_SECONDS`. */
+  /** Stops an instance. The promise resolves when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** The promise resolves when the instance runs, or after `POLL_SECONDS`. */
+  /** Starts an instance. The promise resolves when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** The value null removes a tag. */
+  /** Sets and removes tags. The value null removes a tag. */
   async setTags(id: string, tags: TagChanges, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('PUT', `${one(id)}/tags`, cloudInstance, { body: { tags }, signal });
   }

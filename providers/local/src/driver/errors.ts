@@ -5,7 +5,10 @@ import { json } from './json.ts';
 
 const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
-/** The error code takes precedence over the HTTP status, because several error codes have one HTTP status. */
+/**
+ * The machine code for each error code of the cloud. The error code takes precedence over the HTTP status, because
+ * several error codes have one HTTP status.
+ */
 const BY_CODE: Readonly<Record<string, MachineCode>> = {
   InvalidParameter: 'InvalidArgument',
   MalformedRequest: 'InvalidArgument',

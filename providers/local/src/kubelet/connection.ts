@@ -76,7 +76,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** The cache shows changes that other clients make to the Node of a kubelet. */
+  /** Returns the cache of nodes, which shows changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

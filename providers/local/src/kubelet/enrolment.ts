@@ -26,7 +26,10 @@ export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
   readonly outage: OutageLog;
-  /** The store keeps the certificate across restarts, because a bootstrap token can be used only once. */
+  /**
+   * The stored client certificate. The store keeps the certificate across restarts, because a bootstrap token can be
+   * used only once.
+   */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }

@@ -72,7 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** The machines stay powered on, and continue in the next process. */
+  /** Stops the kubelets. The machines stay powered on, and continue in the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

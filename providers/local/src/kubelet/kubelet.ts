@@ -42,10 +42,10 @@ export interface KubeletOptions {
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The delay of the real kubelet starts at 200 ms and doubles up to 7 s. */
+/** The delay between two attempts to join. As in the real kubelet, the delay starts at 200 ms and doubles up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
-/** The kubelet joins the cluster, reports its status and runs pods until the machine is powered off. */
+/** A simulated kubelet, which joins the cluster, reports its status and runs pods until the machine is powered off. */
 export class HollowKubelet {
   readonly #options: KubeletOptions;
   readonly #life: Life;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** The parsed duration is in milliseconds. */
+/** The schema of a duration. The parsed duration is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;

@@ -18,7 +18,7 @@ interface Waiting {
   readonly message?: unknown;
 }
 
-/** Returns the first container that is not running. */
+/** Returns the waiting state of the first container that is not running. */
 const waitingOf = (containers: unknown): Waiting | undefined =>
   Array.isArray(containers)
     ? containers

@@ -18,7 +18,10 @@ export interface OperationCounter {
 
 const KEPT = 1_000;
 
-/** The counters contain the requests since the start of the cloud, or since the last reset. */
+/**
+ * The log of requests, with counters. The counters contain the requests since the start of the cloud, or since the last
+ * reset.
+ */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #counters: Record<string, OperationCounter> = {};

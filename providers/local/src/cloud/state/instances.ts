@@ -21,7 +21,7 @@ export interface InstanceRequest {
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** The oldest lines of the console are dropped, as in serial consoles. */
+/** The maximum size of a console output. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);

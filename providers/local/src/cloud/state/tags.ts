@@ -1,4 +1,4 @@
-/** The value null removes a tag. */
+/** Sets and removes tags. The value null removes a tag. */
 export function mergeTags(
   tags: Readonly<Record<string, string>>,
   changes: Readonly<Record<string, string | null>>,

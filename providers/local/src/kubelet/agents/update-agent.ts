@@ -20,7 +20,7 @@ const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** Returns the result that the agent of a node must report now. */
+/** Returns the update result that the agent of a node must report now, or undefined if there is nothing to report. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;

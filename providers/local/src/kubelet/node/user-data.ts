@@ -19,7 +19,7 @@ export interface BootConfig {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The message of the error is written to the console of the machine. */
+/** The error for invalid user data. The message of the error is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }

@@ -122,6 +122,9 @@ const claimsOf = (pod: Pod): string[] =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** Returns the name of a volume in the status of a Node. The attach/detach controller attaches only CSI volumes. */
+/**
+ * Returns the name by which the status of a Node lists a volume. The attach/detach controller attaches only CSI
+ * volumes.
+ */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
