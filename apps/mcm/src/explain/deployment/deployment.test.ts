@@ -412,7 +412,9 @@ describe('explain', () => {
     });
     const hintsWith = (given: Record<string, string>) =>
       explainDeployment(read([marked], { deployment: deployment(1, {}, { annotations: given }) }), NOW, []).hints;
-    const hint = expect.stringMatching(/^mcm removes the deletion mark of machine m-1 at \S+, unless spec.replicas is reduced before$/);
+    const hint = expect.stringMatching(
+      /^mcm removes the deletion mark of machine m-1 at \S+, unless spec.replicas is reduced before$/,
+    );
     expect(hintsWith(annotations)).toContainEqual(hint);
     expect(hintsWith({})).not.toContainEqual(hint);
   });

@@ -281,7 +281,7 @@ function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly
   if (deployment.spec.paused) return `no step, because ${whyPaused(deployment)}`;
   if (isComplete(deployment, deployment.status)) return 'no step, because the deployment matches its spec';
   const because = plan.because.replace(/^waiting: /, '');
-  return `the deployment waits: ${awaitedBy(reading, because)}`.replace(/: until /, ' until ');
+  return `the deployment waits: ${awaitedBy(reading, because)}`.replace(/^(the deployment waits): until /, '$1 until ');
 }
 
 function whyPaused({ metadata }: MachineDeployment): string {

@@ -39,7 +39,9 @@ export function managerSettings(reported: Readonly<Record<string, unknown>>): Ma
   const limited =
     budget === ''
       ? []
-      : [`--fleet-rollout-budget=${budget}: rollouts may wait for the rollout budget of the fleet, and durations do not include this wait`];
+      : [
+          `--fleet-rollout-budget=${budget}: rollouts may wait for the rollout budget of the fleet, and durations do not include this wait`,
+        ];
   const all = [...off, ...changedFlags(own, safeguardFlags), ...counts, ...limited];
   return { safeguards, remark: all.length > 0 ? `of the manager: ${all.join('; ')}` : undefined };
 }
