@@ -7,7 +7,7 @@ export type Provider = (typeof PROVIDERS)[number];
 export interface EmulatorFlags {
   readonly provider: Provider;
   readonly port: number;
-  /** If `dataDir` is undefined, the data is in memory. */
+  /** The folder of the data. If `dataDir` is undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;

@@ -19,9 +19,9 @@ const FLAGS = { port: '--config-server-port', certificates: '--config-server-cer
 /** The settings of the config server: its address and its certificate. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** If the port is 0, the operating system selects a free port. */
+  /** The port of the server. If the port is 0, the operating system selects a free port. */
   readonly port: number;
-  /** If `certificates` is empty, the server creates self-signed certificates. */
+  /** The folder of the certificates. If `certificates` is empty, the server creates self-signed certificates. */
   readonly certificates: string;
   /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;

@@ -25,9 +25,9 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
 
 export interface WebhookSettings {
   readonly host: string;
-  /** If the port is 0, the manager serves no webhooks. */
+  /** The port of the webhooks. If the port is 0, the manager serves no webhooks. */
   readonly port: number;
-  /** If `certificates` is empty, the manager creates self-signed certificates. */
+  /** The folder of the certificates. If `certificates` is empty, the manager creates self-signed certificates. */
   readonly certificates: string;
   /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;

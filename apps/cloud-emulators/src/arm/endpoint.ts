@@ -20,9 +20,9 @@ export interface ArmEndpointOptions {
   readonly graphLagMs?: number;
   /** The base URL of links to operations in responses. */
   readonly origin?: string;
-  /** If `principals` is undefined, requests need no token. */
+  /** The applications that can log in. If `principals` is undefined, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /** If `identities` is undefined, the login service accepts every identity. */
+  /** The managed identities of the host. If `identities` is undefined, the login service accepts every identity. */
   readonly identities?: HostIdentities | undefined;
   /** The purchase plans of marketplace images, by URN. An image that is not in `plans` has no plan. */
   readonly plans?: Readonly<
@@ -32,7 +32,10 @@ export interface ArmEndpointOptions {
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** If `cloud` is undefined, the endpoint is the public cloud and accepts tokens of every audience. */
+  /**
+   * The sovereign cloud of the endpoint. If `cloud` is undefined, the endpoint is the public cloud and accepts tokens
+   * of every audience.
+   */
   readonly cloud?: AzureCloud;
   /**
    * Fault rules and request counts that several clouds share. If `shared` is undefined, the endpoint creates its own

@@ -25,9 +25,12 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /** If `identities` is undefined, the host has every identity. */
+  /** The managed identities of the host. If `identities` is undefined, the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** If `cloud` is undefined, the login service belongs to the public cloud and accepts every audience. */
+  /**
+   * The sovereign cloud of the login service. If `cloud` is undefined, the login service belongs to the public cloud
+   * and accepts every audience.
+   */
   readonly cloud?: AzureCloud | undefined;
 }
 

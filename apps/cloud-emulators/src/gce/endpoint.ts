@@ -18,9 +18,12 @@ export interface GceEndpointOptions {
   readonly pageSize?: number | undefined;
   readonly operationMs?: number;
   readonly visibleAfterMs?: number;
-  /** If `accounts` is undefined, requests need no token. */
+  /** The service accounts that can log in. If `accounts` is undefined, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
-  /** If `federation` is undefined, every identity gets a token. */
+  /**
+   * The identities that can log in without a service account key. If `federation` is undefined, every identity gets a
+   * token.
+   */
   readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -256,7 +259,7 @@ export class GceEndpoint implements Emulator {
     return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
-  /** Returns the output of the serial port of a VM. A negative `start` counts from the end. */
+  /** Returns the output of the serial port of a VM. A negative `start` is a position from the end of the output. */
   #serialPort(
     { project, zone }: { project: string; zone: string },
     name: string,

@@ -11,7 +11,7 @@ const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()
 
 /**
  * Parses the filter of a list request.
- * @throws FilterError for any other filter
+ * @throws FilterError for a filter that the emulator does not support
  */
 export function readFilter(text: string): (item: object) => boolean {
   const tests = text

@@ -6,7 +6,7 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** If the port is 0, the operating system selects a free port. */
+  /** The port of the server. If the port is 0, the operating system selects a free port. */
   readonly port: number;
   /** Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };

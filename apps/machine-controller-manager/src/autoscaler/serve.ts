@@ -17,7 +17,7 @@ import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 /** The address and the certificates of the gRPC server for the cluster autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** If the port is 0, the manager does not serve the protocol. */
+  /** The port of the gRPC server. If the port is 0, the manager does not serve the protocol. */
   readonly port: number;
   readonly certificates: string;
 }

@@ -20,7 +20,7 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** If the port is 0, the operating system selects a free port. */
+  /** The port of the server. If the port is 0, the operating system selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
   /** Returns true if all caches contain their first lists. */

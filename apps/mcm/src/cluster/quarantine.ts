@@ -5,7 +5,10 @@ import { quarantinedVms, stoppedVms } from '@mcm/core';
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
-  /** If `until` is undefined, the VM stays until a user decides what happens to it. */
+  /**
+   * The time at which mcm deletes the VM. If `until` is undefined, the VM stays until a user decides what happens to
+   * it.
+   */
   readonly until?: Date | undefined;
 }
 

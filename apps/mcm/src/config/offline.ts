@@ -20,7 +20,7 @@ import { type Reading, readObjects } from '../files/read.ts';
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   readonly templates?: string | undefined;
-  /** If `pool` is undefined, all pools are rendered. */
+  /** The name of the pool to render. If `pool` is undefined, all pools are rendered. */
   readonly pool?: string | undefined;
   /**
    * The objects to which the files are applied. An object in a file replaces the object in `onto` with the same kind

@@ -17,7 +17,7 @@ const JUST_LISTED_MS = 5_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
-  /** If `namespace` is undefined, the watch covers all namespaces. */
+  /** The namespace of the Leases. If `namespace` is undefined, the watch covers all namespaces. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;

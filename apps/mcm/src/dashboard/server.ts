@@ -23,9 +23,11 @@ interface Remote {
 }
 
 export interface DashboardOptions {
-  /** If the port is 0, the operating system selects a free port. */
+  /** The port of the server. If the port is 0, the operating system selects a free port. */
   readonly port: number;
-  /** If `remote` is undefined, only this computer can reach the server. */
+  /**
+   * The settings for access from other computers. If `remote` is undefined, only this computer can reach the server.
+   */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;

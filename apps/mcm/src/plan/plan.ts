@@ -46,7 +46,7 @@ export interface DeploymentPlan {
   readonly warm?: { readonly used: number; readonly made: number; readonly deleted: number } | undefined;
   readonly leastAvailable: number;
   readonly most: number;
-  /** If no MachineClass has a price, `costs` is undefined. */
+  /** The estimated costs of the plan. If no MachineClass has a price, `costs` is undefined. */
   readonly costs?: string | undefined;
   /** How the deployment looks at the end of the plan, or the event for which it waits. */
   readonly ends: string;

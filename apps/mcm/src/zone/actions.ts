@@ -8,9 +8,11 @@ import { UserError } from '../command/errors.ts';
 export interface ZoneTarget {
   readonly client: KubeClient;
   readonly namespace: string | undefined;
-  /** If the target cluster is unknown, `target` is undefined. */
+  /** The client of the target cluster. If the target cluster is unknown, `target` is undefined. */
   readonly target?: KubeClient | undefined;
-  /** If `deployment` is undefined, all deployments that use the zone are changed. */
+  /**
+   * The name of the deployment to change. If `deployment` is undefined, all deployments that use the zone are changed.
+   */
   readonly deployment?: string | undefined;
   readonly selector?: string | undefined;
 }

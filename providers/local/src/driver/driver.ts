@@ -90,7 +90,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
-    // The driver cannot stop, start and tag Pods.
+    // The driver cannot stop, start or tag machines that are Pods.
     ...(backend === 'pod' ? {} : changes((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
 
     evidence: async (request) => {

@@ -34,7 +34,7 @@ export interface MachineWait {
   readonly phase: string;
   readonly since?: string | undefined;
   readonly doing: string;
-  /** If the phase has no deadline, `deadline` is undefined. */
+  /** The deadline of the wait, and what happens at this time. If the phase has no deadline, `deadline` is undefined. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
   readonly errorCode?: string | undefined;
 }

@@ -32,7 +32,7 @@ export interface InstallSettings {
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   readonly shares: number | string;
-  /** If `runbookBaseUrl` is undefined, alerts contain no links. */
+  /** The address of the folder with the runbooks. If `runbookBaseUrl` is undefined, alerts contain no links. */
   readonly runbookBaseUrl?: string;
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   readonly dashboard: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
