@@ -57,7 +57,7 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** The fields that a change of the size writes. */
+/** The patch of a MachineDeployment that changes the size of its node group. */
 interface Resize {
   readonly metadata?: object;
   readonly spec: object;
@@ -127,7 +127,7 @@ export class NodeGroups {
     );
   }
 
-  /** Reduces the size of the group by machines that have no Node yet. */
+  /** Reduces the size of the group. The new size must include all machines that have a Node. */
   async decrease(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta >= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a negative integer, not ${delta}`);
@@ -149,8 +149,8 @@ export class NodeGroups {
   }
 
   /**
-   * Deletes the machines of the nodes, and reduces the size of the group by the number of deleted machines. Resolves
-   * when the manager has accepted the scale-in.
+   * Deletes the machines of the nodes, and reduces the size of the group by the number of deleted machines. The promise
+   * resolves when the manager has accepted the scale-in.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -166,7 +166,10 @@ export class NodeGroups {
     return promise;
   }
 
-  /** If one of the nodes cannot be removed, each request gets its own write, so that the other requests succeed. */
+  /**
+   * Removes the nodes of all requests with one write. If this write fails because of one node, each request gets its
+   * own write, so that the other requests succeed.
+   */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
       await this.#removeNow(
@@ -224,8 +227,9 @@ export class NodeGroups {
   }
 
   /**
-   * Writes with the resource version of the deployment as a precondition, and decides again after a conflict. The write
-   * waits until the manager has processed a pending scale-in.
+   * Changes the size of a node group. The resource version of the deployment is a precondition of the write, and the
+   * method decides again after a conflict. If a scale-in is pending, the method first waits until the manager has
+   * processed the scale-in.
    */
   async #resize(
     id: string,

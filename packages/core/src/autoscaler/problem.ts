@@ -7,7 +7,7 @@ export type AutoscalerCode =
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
-/** The error that an autoscaler receives for a refused request, with a sentence for its log. */
+/** The error that an autoscaler receives if mcm refuses its request. The autoscaler logs the message of the error. */
 export class AutoscalerError extends Error {
   readonly code: AutoscalerCode;
 

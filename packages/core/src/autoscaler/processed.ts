@@ -64,8 +64,9 @@ export class ProcessedScaleIns {
   }
 
   /**
-   * Waits until the manager has applied the last change of the size. Without this wait, the manager could refuse a
-   * scale-in because it does not know an increased size yet, and would undo the increase.
+   * Waits until the manager has applied the last change of the size. Without this wait, the manager could process a
+   * scale-in before it has applied an earlier increase. The manager would then refuse the scale-in, and undo the
+   * increase.
    * @throws AutoscalerError after 4 seconds
    */
   async applied(id: string, deployment: MachineDeployment): Promise<void> {

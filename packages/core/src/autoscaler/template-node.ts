@@ -21,8 +21,8 @@ const PODS = '110';
 
 /**
  * Returns a template of the Node that a new machine of the deployment would have.
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`, so that the autoscaler simulates an
- * existing node
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`; the autoscaler then uses an existing node
+ * as the template
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

@@ -3,7 +3,7 @@ import { defined } from '@mcm/kube';
 import { compareText } from '../values/integers.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 
-/** The reason why an object waits; without `since`, the block starts when the status is written. */
+/** The reason why an object waits. If `since` is absent, the block starts when mcm writes the status. */
 export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
 
 export const MOST_BLOCKS = 10;
@@ -12,7 +12,8 @@ const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * A block keeps its text while one of the new reasons has the text, so that the status rarely changes.
+ * Returns the new value of `status.blockedBy`. If several reasons have an equal cause and object, the block keeps its
+ * stored text while one of the reasons has this text. The status therefore changes rarely.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {

@@ -2,8 +2,8 @@ import { isFrozen, type Machine, type MachineSet } from '@mcm/api';
 import type { Blocking } from './blocks.ts';
 
 /**
- * The text about an open circuit breaker contains no numbers, so that one machine does not change the statuses of all
- * machines.
+ * The text about an open circuit breaker contains no numbers. With numbers, each change of one machine would cause
+ * status writes for all waiting machines.
  */
 export const breakerBlock = (scope: string): Blocking => ({
   cause: 'Breaker',
@@ -15,7 +15,7 @@ export const budgetBlock: Blocking = {
   reason: 'other machines are being replaced, and --max-unhealthy-replacements limits replacements',
 };
 
-/** The label `freeze` stops creations, because the object has too many machines. */
+/** mcm adds the label `freeze` to an object with too many machines, and then creates no machines for the object. */
 export const frozenObjectBlock = (kind: 'MachineSet' | 'MachineDeployment', name: string): Blocking => ({
   cause: 'Frozen',
   object: { kind, name },

@@ -20,7 +20,7 @@ export interface BootstrapTokenIssuer {
   /** Without the permission to write the token, `extend` reports the problem and does not throw. */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token and never throws, because a token that is not deleted expires. */
+  /** Deletes the token. If the deletion fails, `remove` does not throw, because the token expires later. */
   remove(machine: Machine): Promise<void>;
   issued(machine: Machine): boolean;
 }

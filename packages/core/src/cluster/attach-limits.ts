@@ -23,7 +23,7 @@ interface NodeState {
 }
 
 /**
- * The scheduler can select any node of a zone, so the limits of its nodes are added. Source: CSINode,
+ * The scheduler can select any node of a zone, so mcm adds up the limits of all nodes in the zone. Source: CSINode,
  * `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {

@@ -3,7 +3,10 @@ import type { PodDisruptionBudget } from '@mcm/kube';
 
 const ANY = '*';
 
-/** With an index of required labels, the search for the budgets of a pod needs one step for each label of the pod. */
+/**
+ * Returns the index key of a budget: one label that its selector requires. The search for the budgets of a pod then
+ * needs one lookup for each label of the pod.
+ */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});
   return `${metadata.namespace ?? ''}/${pair ? pair.join('=') : ANY}`;

@@ -140,7 +140,8 @@ export const targetCaches = (
     demand: only.demand,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // A pod has 7 kB or more, so the page size of lists determines the peak memory of this process.
+    // A pod has 7 kB or more, and the process reads a whole page at once. The page size therefore determines the peak
+    // memory.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, demand: only.demand, project: projectClaim }),

@@ -12,7 +12,10 @@ import {
   type PodVolume,
 } from '@mcm/kube';
 
-/** The caches contain only the fields that the controllers use, because they determine the memory of the process. */
+/**
+ * The caches contain only the fields that the controllers use, because the size of the caches determines the memory of
+ * the process.
+ */
 
 /** Many pods contain equal strings, so each string is stored only once. */
 const pool = new Map<string, string>();

@@ -46,7 +46,7 @@ const byNode = (machine: Machine): readonly string[] => {
 
 export const BY_MACHINE = 'machine';
 
-/** Index of the machines that are not at rest, because they do not run or are being deleted. */
+/** Index of the machines that are not in the phase Running, or that are being deleted. */
 export const BY_UNREST = 'unrest';
 
 /** A machine at rest runs and is not being deleted. */

@@ -32,10 +32,10 @@ export type DeletionState = 'asked' | 'unanswered';
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 
 /**
- * The Machines that this process has deleted, although the cache does not show the deletion yet.
- * - Without pending deletions, a reconcile could count a deleted machine again, and delete a second machine.
+ * The Machines for which this process has sent a delete request that the cache does not show yet.
+ * - Without this record, a reconcile could still count a deleted machine, and delete a second machine.
  * - The response to a create request updates the cache at once, so created machines need no entry. A create request
- * without a response is repeated with the same name (see machine-names.ts).
+ *   without a response is repeated with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3).
  */
 export class PendingDeletions {
@@ -43,7 +43,7 @@ export class PendingDeletions {
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared Receives a copy of each UID, for decisions about several MachineSets. */
+  /** @param shared the set to which each UID is also added, for decisions about several MachineSets */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }

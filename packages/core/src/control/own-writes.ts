@@ -60,11 +60,16 @@ function note(known: Versions, cached: KubeObject | undefined, answer: KubeObjec
   known.all = follow(known.all, () => true);
 }
 
-/** The API server would refuse the write with a conflict, so it is not sent. */
+/**
+ * Returns the error for a write that mcm does not send, because the API server would refuse the write with a conflict.
+ */
 const changed = (resource: string, key: string): KubeError =>
   new KubeError(`${resource} ${key} changed after the decision; mcm decides again`, { code: 409, reason: 'Conflict' });
 
-/** Only updates and patches are sent in order, because a delete request keeps the observed resource version. */
+/**
+ * Sends only updates and patches in order. A delete request is sent at once and unchanged, because its precondition
+ * must stay the observed resource version.
+ */
 class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
   readonly #informer: Informer<KubeObject>;
@@ -135,9 +140,10 @@ class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
 
 /**
  * Returns a client that sends the writes of one object one after the other, for the kinds of the given caches. Without
- * the order, two controllers of one process that write one object would cause conflicts.
+ * this order, two controllers of one process would cause conflicts if they write the same object.
  *
- * The status and the other fields are two parts: a write fails with a conflict only if its own part has changed.
+ * The client treats the status and the other fields as two parts. A write of one part fails with a conflict only if
+ * this part has changed.
  */
 export function orderedClient(real: KubeClient, informers: readonly Informer<KubeObject>[]): KubeClient {
   const books = new Map<string, { readonly informer: Informer<KubeObject>; readonly book: Book }>();
@@ -147,7 +153,7 @@ export function orderedClient(real: KubeClient, informers: readonly Informer<Kub
     informer.onChange(({ type, key }) => {
       if (type === 'deleted') book.delete(key);
     });
-    // After a restore of the API server, a known resource version may belong to other content of the object.
+    // After a restore, the API server may use a known resource version for different content of the object.
     informer.onDoubt(() => book.clear());
   }
   return {

@@ -231,7 +231,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times are rounded to seconds, so two objects of one second would have equal ages.
+    // Creation times are rounded to seconds, so two deployments from the same second would have equal ages.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

@@ -111,7 +111,7 @@ test('a cluster without the API keeps the number, and the number of the user is 
 });
 
 test('before the manager has read all buffers, a missing buffer does not change the number', async () => {
-  // When the API server allows a watch again, the refusal ends before the first events arrive.
+  // Simulates the time after a refused watch: the API server allows the watch again, but no event has arrived yet.
   const unread = <T extends object>(cache: T): T =>
     new Proxy(cache, {
       get: (target, key) => {

@@ -22,7 +22,10 @@ import type { StatusWriter } from './writes/status-writer.ts';
 
 /** A failed write of the rollout marks on a node is retried after this delay. */
 const NODE_RETRY_MS = 5_000;
-/** After a conflict on a Node, the next write waits until the cache shows the write that caused the conflict. */
+/**
+ * The delay of the next write after a conflict on a Node. Within this time, the cache usually receives the write that
+ * caused the conflict.
+ */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -107,8 +110,8 @@ export class PlanExecution {
   }
 
   /**
-   * One request writes both the pause and its reason, because a crash between two requests could pause a resumed
-   * rollout.
+   * One request writes both the pause and its reason. A crash between two requests could lose the reason, and mcm would
+   * pause the rollout again after a user resumes it.
    * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would.
    */
   async #pause(

@@ -58,7 +58,7 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** A request of the user is removed when every cache is newer than the request. */
+/** Keeps each request of the user until every cache is newer than the request. */
 class Wishes {
   static readonly memoryMs = 15_000;
   readonly #said: { at: number; replicas: number }[] = [];

@@ -124,7 +124,7 @@ test('each of a thousand deployments that share a label is compared only with a 
   expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
 });
 
-/** CRDs without validation accept every object. */
+/** CRDs without validation, so that the API server accepts every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };

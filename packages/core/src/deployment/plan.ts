@@ -167,8 +167,8 @@ function automaticPause({
 }
 
 /**
- * Returns the name of the current set if its canary pods were checked, or null if the recorded set is no longer
- * current.
+ * Returns the new value of the annotation that names the set whose canary pods were checked. The value is null if the
+ * recorded set is no longer current, and undefined for no change.
  */
 function podsSeenBy(view: View): string | null | undefined {
   const { canaryPods, deployment } = view;
@@ -188,8 +188,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * A user can add the annotations together with a new template, so the set of the previous revision becomes the last
- * good set.
+ * A user can add the annotations together with a new template, before mcm has recorded a last good set. If the previous
+ * rollout was complete, its set then becomes the last good set.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;

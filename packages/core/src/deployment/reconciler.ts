@@ -125,7 +125,7 @@ export class DeploymentReconciler {
       this.#access.context.report?.forget(key);
       return done;
     }
-    // The cache contains a repaired copy of a malformed spec, which no decision may use.
+    // If the spec is malformed, the cache contains a repaired copy, and no decision may use this copy.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -235,7 +235,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** The decisions about replacements must count the disruptions by this rollout plan. */
+  /** Records the disruptions by this rollout plan, so that decisions about replacements count them. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));

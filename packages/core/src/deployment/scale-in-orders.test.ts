@@ -69,8 +69,8 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A deletion mark that consists only of a priority does not show a later scale-up, so the next scale-down deletes
-    // the machine.
+    // A mark that is only a priority has no time, so the manager cannot detect that a scale-up followed the mark. The
+    // next scale-down then deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });

@@ -55,8 +55,9 @@ export interface DisruptionBudget {
    */
   readonly repairing: number;
   /**
-   * The number of replicas in `repairing` that delay the next replacement; a machine that never joined has no pods to
-   * move. A replica does not count if its replacement exists, and its former machine, which never joined, is removed.
+   * The number of replicas in `repairing` that delay the next replacement. A replica does not count if its former
+   * machine never joined and is removed, and if its replacement exists. A machine that never joined has no pods to
+   * move.
    */
   readonly holding: number;
   /** Whether machines of an older template exist, or the rollout is not complete yet. */
@@ -152,8 +153,8 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * Returns the number of replicas of repairs that delay the next replacement. A replica does not count if its
- * replacement exists, and its former machine, which never joined, is removed.
+ * Returns the number of replicas of a set that delay the next replacement. A replica does not count if its former
+ * machine never joined and is removed, and if its replacement exists.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -237,9 +238,9 @@ export const repairAllowance = (
 /**
  * Returns the number of failed machines that may be replaced now.
  * - During a rollout, the result is at most the unused part of the disruption budget. While a failed machine waits for
- * its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
+ *   its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
  *   or fails (incident 14).
- * - Without a rollout, one replacement is possible even if changes by the user exceed the limit.
+ * - Without a rollout, one replacement may start even if disruptions by a user already exceed the limit.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;

@@ -70,7 +70,8 @@ export class UnreachableCensus {
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // After the deletion of its Node, a machine keeps its zone, because the machine can count as unreachable.
+      // A machine keeps its zone after the deletion of its Node, because the machine may count as unreachable in this
+      // zone.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }

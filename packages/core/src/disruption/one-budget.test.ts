@@ -418,7 +418,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // The replacement of a machine of the new set that never joins would exceed the limit.
+    // A machine of the new set never joins, and the replacement of this machine would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

@@ -14,7 +14,7 @@ import type { OpenBreaker } from './unreachable.ts';
  */
 export interface RepairSnapshot extends BudgetInput {
   readonly limit: number | string;
-  /** True while the result of a scale-down of one set is unknown, so that no replacement starts. */
+  /** True while the result of a scale-down of one set is unknown. During this time, no replacement starts. */
   readonly unsettled?: boolean;
   /**
    * While the rollout is paused and its template is not proven, mcm keeps failed machines of the current set at least
@@ -56,8 +56,8 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. The controller of each set computes an equal list of
- * replacements, so that all sets together stay below the limit.
+ * Decides which failed machines of a deployment are replaced now. The controller of each set computes the same list of
+ * replacements, so that all sets together stay within the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;

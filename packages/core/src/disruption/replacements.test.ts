@@ -8,7 +8,7 @@ const fleet = (...phases: readonly MachinePhase[]) =>
 const isFree = (machines: ReturnType<typeof fleet>, limit: number | string = 1): boolean =>
   countReplacements(machines, { making: true }) < replacementLimit(limit, machines.length);
 
-/** The original stores permits in a goroutine, and mcm counts the replacements in progress. */
+/** The original stores permits in a goroutine. mcm has no permits, and counts the replacements in progress. */
 describe('permits', () => {
   test('a repeated request with another limit allows no further replacement [Z-11]', () => {
     const machines = fleet('Failed', 'Unknown', 'Running');

@@ -19,8 +19,8 @@ const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOf
 
 /**
  * Counts all disruptions of a group. A machine whose drain cannot end would block all replacements of its group, so the
- * machine does not count as a disruption. The original counts a Terminating machine twice, which has no effect with its
- * limit 1. Source: machine_util.go, isMarkableForFailure.
+ * machine does not count as a disruption. The original counts a Terminating machine twice. With the limit 1 of the
+ * original, the second count has no effect. Source: machine_util.go, isMarkableForFailure.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
   let count = 0;

@@ -10,7 +10,7 @@ interface Shrinking {
 
 /**
  * Records decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements from
- * the same caches. Without a common record, both controllers could spend one part of the disruption budget.
+ * the same caches. Without a common record, both controllers could use the same part of the disruption budget.
  */
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();

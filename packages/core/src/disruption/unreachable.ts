@@ -32,7 +32,9 @@ export function isUnreachable(machine: Machine): boolean {
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/** A recovered machine no longer contains the reason for its unhealthy phase. */
+/**
+ * Returns true if the machine has recovered. The status of a recovered machine no longer shows why it was unhealthy.
+ */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
@@ -40,7 +42,8 @@ function hasRecovered(machine: Machine): boolean {
 }
 
 /**
- * A machine that is being deleted does not count as joined, because its Node does not show whether the network works.
+ * A machine that is being deleted does not count as joined, because the state of its Node does not show whether the
+ * network works.
  */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;

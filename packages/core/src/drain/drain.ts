@@ -49,7 +49,7 @@ export interface DrainPlan {
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** A terminating pod is reported when it exceeds its grace period by this time. Source: drain.go. */
+/** mcm reports a terminating pod when the pod exceeds its grace period by this time. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
 const BUDGET_RECHECK_MS = 120_000;
@@ -83,7 +83,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     ...reads,
     forced: false,
     removeBecause: EVICTION_TIMED_OUT,
-    // A budget allows only the first evictions in the list, so a preview must use the order of the drain.
+    // A budget may allow only the first evictions in the list, so a preview and the drain must use the same order.
     evict: evicted.toSorted(o.urgent ? byPriority : byEviction),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
@@ -134,7 +134,7 @@ const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== '
 
 /**
  * The policies Quarantine and Fail stop a drain after the drain timeout, and the node stays cordoned. With Quarantine,
- * mcm evicts a pod again when a change of its budgets allows the eviction.
+ * mcm still evicts a pod when a change of its budgets allows the eviction.
  */
 function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = o.policy === 'Fail' ? [] : going.filter((pod) => isReleased(o, pod));
@@ -217,7 +217,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
   // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. A pod with volumes
-  // gets no EvictionRequest, because the pod would count towards the limit of moving volumes.
+  // gets no EvictionRequest, because the pod would count towards the limit of moving volumes while it waits for its
+  // responder.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };

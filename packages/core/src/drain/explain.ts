@@ -68,7 +68,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** The evicted pods must be in the record of the drain, because other pods wait for their volumes. */
+/** Adds the evicted pods to the record of the drain, because other pods wait for the volumes of evicted pods. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {

@@ -18,8 +18,8 @@ interface DrainScope {
 }
 
 /**
- * The number of evictions that one drain sends at the same time. The limit prevents that the drain of a node with
- * hundreds of pods delays other drains.
+ * The number of evictions that one drain sends at the same time. Without the limit, the drain of a node with hundreds
+ * of pods would delay other drains.
  */
 const PARALLEL = 20;
 

@@ -8,7 +8,7 @@ const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 /** The maximum time between the start of the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** If the VM still exists at this time after the deadline, the interruption no longer applies. */
+/** If the VM still exists this long after the deadline, mcm ignores the interruption. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {

@@ -12,7 +12,9 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale the class from zero`;
 }
 
-/** Users often create the Secret after the class, so mcm reports the problems of a class after this time. */
+/**
+ * Users often create the Secret after the class, so mcm waits for this time before it reports the problems of a class.
+ */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {

@@ -14,8 +14,8 @@ type MapChanges = Readonly<Record<string, string | null>>;
 /** A change of a Node, in which null removes a key and a list replaces the whole list. */
 export interface NodeChange {
   /**
-   * The annotations that determined the change. The API server refuses the change if one of the deciding annotations
-   * has another value now.
+   * The keys of the annotations on which the decision was based. The API server refuses the change if one of the
+   * deciding annotations has another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
   /** If true, the API server refuses the change of a Node that another client has changed since the read. */

@@ -32,7 +32,7 @@ type Changes = Record<string, string | null>;
 
 /**
  * Returns the changes of a map, in which null removes a key.
- * - A key that mcm applied before and that is no longer wanted is removed.
+ * - mcm removes each key that it applied before and that is no longer wanted.
  * - Wanted keys are added or changed.
  */
 export function syncMap(

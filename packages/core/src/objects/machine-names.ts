@@ -10,8 +10,8 @@ const NAMES = ALPHABET.length ** LENGTH;
 const FIRST_NUMBER = 20_000;
 
 /**
- * The number of a machine exceeds the recorded next number by at most this difference. A set creates machines before it
- * records the number, and a reconcile creates at most 100 machines.
+ * The largest difference by which the number of an existing machine can exceed the recorded next number. A set creates
+ * machines before it records the number, and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -26,7 +26,7 @@ export interface NamingSet {
 export interface MachineNumbers {
   /** The next number for a machine name, which no machine of the set has or had. */
   readonly next: number;
-  /** Lower numbers whose create requests got no response. Machines with these numbers may exist. */
+  /** Numbers below `next` whose create requests got no response. Machines with these numbers may exist. */
   readonly open: readonly number[];
 }
 

@@ -63,7 +63,7 @@ export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boo
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
-/** `served`: the replaced machine may have run pods; `unjoined`: it failed before its Node joined. */
+/** `served`: the replaced machine may have run pods; `unjoined`: the replaced machine failed before its Node joined. */
 export type LostState = 'served' | 'unjoined';
 
 /** The values of the annotation on a replacement, for the kind of machine that was replaced. */

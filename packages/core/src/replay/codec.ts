@@ -69,7 +69,8 @@ export class Encoder {
   #fields(entries: readonly (readonly [string, unknown])[]): Json {
     const fields: Record<string, Json> = Object.create(null);
     for (const [key, value] of entries) {
-      // The input of a decision can contain the annotations of an object without the object itself.
+      // The input of a decision can contain only the annotations of an object, so the annotation of kubectl is also
+      // removed here.
       if (key === Annotations.LastAppliedConfiguration) continue;
       if (value !== undefined && typeof value !== 'function')
         fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);

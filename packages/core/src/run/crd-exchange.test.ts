@@ -71,7 +71,7 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   away(true);
   await deleteCrd(rig, names);
   away(false);
-  // The API server does not serve Machines, so no list of the Machines can confirm an orphan.
+  // The API server does not serve Machines, so mcm cannot list the Machines to confirm an orphan.
   await rig.clock.advance(30 * MINUTE);
   expect(rig.cloud.vms).toEqual(before);
   await createCrd(rig);

@@ -14,7 +14,10 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** Returns true if the class is missing, but false for a class of another kind or without permission to read it. */
+  /**
+   * Returns true if the cache does not contain the class. For a class of another kind, or without permission to read
+   * classes, `lacks` returns false.
+   */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;

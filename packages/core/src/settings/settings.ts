@@ -5,7 +5,7 @@ import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
-/** A longer duration means "never", because dates have a maximum. */
+/** Longer durations are reduced to this value, because dates have a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** The default settings of all machines from the flags of the machine controller, with durations in milliseconds. */
@@ -87,9 +87,9 @@ export function settingsOf(
   const ofCause = drainTimeoutOfCause(machine, machineClass);
   const ownDrainTimeoutMs = durationOr(spec.drainTimeout, defaults.drainTimeoutMs);
   const drainTimeoutMs = Math.min(ofCause ?? ownDrainTimeoutMs, LONGEST_MS);
-  // The drain timeout of a deletion cause can be longer than `drainTimeout`. The flag for eviction attempts applies to
-  // `drainTimeout`, so the flag does not shorten the longer timeout. If the spec of a machine sets `maxEvictRetries`,
-  // this value applies.
+  // The drain timeout of a deletion cause can be longer than `drainTimeout`. The flag for the number of eviction
+  // attempts limits only drains with `drainTimeout`, so the flag does not shorten the longer timeout. If the spec of a
+  // machine sets `maxEvictRetries`, this value applies.
   const evictRetries =
     drainTimeoutMs > ownDrainTimeoutMs
       ? Math.max(defaults.maxEvictRetries, Math.trunc(drainTimeoutMs / EVICTION_INTERVAL_MS))

@@ -10,7 +10,7 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /** Returns the machines with the key, in one list object until a machine of the key changes. */
+  /** Returns the machines with the key. The result is the same list object until a machine with the key changes. */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];

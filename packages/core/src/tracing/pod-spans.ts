@@ -44,8 +44,8 @@ function refusalOf(attempt: Attempt | undefined, before: OpenPod | undefined): r
 }
 
 /**
- * Creates the spans of the pods in a drain. The spans of pods come from a comparison of observations, so they cause no
- * requests. After a restart, the spans of existing pods have equal IDs.
+ * Creates the spans of the pods in a drain. mcm computes the spans of pods from successive observations of the drain,
+ * so the spans need no additional requests. After a restart, the spans of existing pods have equal IDs.
  */
 export class PodSpans {
   readonly #open = new Map<string, ReadonlyMap<string, OpenPod>>();

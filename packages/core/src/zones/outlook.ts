@@ -11,7 +11,9 @@ interface ZoneReport {
   readonly machines: number;
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
-  /** The number of missing machines in the zone and its limit; undefined if there is no limit or no rollout. */
+  /**
+   * The number of missing machines in the zone, and the limit of this number; undefined without a limit or a rollout.
+   */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -38,7 +40,7 @@ export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading)
   const wanted = deployment.spec.replicas ?? 0;
   const rooms = zoneRooms(input, states, wanted);
   const staying = states.reduce((sum, state) => sum + state.staying.length, 0);
-  // If the deployment lacks no machine, the next machine is an additional machine.
+  // If the deployment already has all its machines, the next machine is an additional machine.
   const [place] = placesFor(states, { count: 1, wanted: isOld ? wanted : Math.max(wanted, staying + 1), isOld });
   return {
     zones: states.map(({ zone, staying: here, evacuated, standby, short }) => ({

@@ -18,9 +18,9 @@ function movedIn(one: SetWithMachines): number {
 }
 
 /**
- * A set that received machines gets its number of machines as its size, even if its template has changed since the
- * moves.
- * - If moved machines exceed the maximum, the set deletes machines of another template.
+ * Adds moved machines to the size of the set that received them, even if the template of the deployment has changed
+ * since the moves.
+ * - If the moved machines exceed the maximum number of machines, the set deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;

@@ -16,7 +16,7 @@ type Change = NodeMark['change'];
 const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
-/** The template annotation has this value after the update to an older template has ended. */
+/** The value of the annotation `SelectedForTemplate` after an update to an older template has ended. */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
@@ -84,7 +84,7 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns a change for a node that was selected for another template, although its machine has the current template.
+ * Returns a change for the Node of a machine with the current template, if the Node was selected for another template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -103,7 +103,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
     },
     spec: schedulable(node),
     decidedBy: DECIDED_BY_DRAIN,
-    // The agent may start the update at this moment.
+    // The agent may start the update at the same time, so the API server must refuse the change if the Node has
+    // changed.
     onlyIfUnchanged: true,
   };
 }

@@ -15,7 +15,10 @@ type Maps = Readonly<Record<string, string | null>> | undefined;
 const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =>
   (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
 
-/** A node counts as selected after its update to an older template has ended. */
+/**
+ * Returns true if the Node is selected after the change. A Node stays selected after its update to an older template
+ * has ended.
+ */
 const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
   valueAfter(metadata.annotations, change?.metadata?.annotations, Annotations.SelectedForTemplate) !== undefined;

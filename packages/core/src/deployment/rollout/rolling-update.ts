@@ -29,8 +29,8 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - A set counts with the larger number of its replicas and its machines. Terminating machines and missing machines
- * count against the surge.
+ * - For each set, the function counts the larger of two numbers: the replicas and the machines. Terminating machines
+ *   and missing machines count against the surge.
  * - The original counts only the statuses of the sets, so it exceeds the surge when a status is outdated (incident 3).
  * - The original gives a new set its surge twice (BUG-4).
  */
@@ -100,7 +100,7 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Adds machines to the last good set in place of the machines that the current set may not have yet. */
+/** If the current set has reached its limit, adds the missing machines to the last good set. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);

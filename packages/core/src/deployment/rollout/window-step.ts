@@ -14,8 +14,8 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * A stopped rollout would leave the deployment without machines, for example because the strategy Recreate has already
- * deleted the old machines.
+ * Returns true if a stop would leave the deployment without machines, because the strategy Recreate has already removed
+ * the old machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);

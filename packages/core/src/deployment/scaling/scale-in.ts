@@ -82,7 +82,7 @@ export interface ScaleInSnapshot {
 
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The value of `spec.replicas` before the scale-in, which a refused scale-in restores. */
+  /** The value to which mcm resets `spec.replicas` if it refuses the scale-in. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }

@@ -10,8 +10,8 @@ import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletio
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * The UIDs of machines with a deletion mark that no set deletes, by deployment. After a restart, the manager repeats
-   * the events about marked machines that no set deletes.
+   * For each deployment, the UIDs of the marked machines that no set deletes. After a restart, the manager repeats the
+   * events about marked machines that no set deletes.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -84,8 +84,8 @@ export class ScaleRequests {
   }
 
   /**
-   * Removes expired deletion marks. The cache may lack a scale-down that needs the marks, so the deployment is read
-   * from the API server.
+   * Removes expired deletion marks. The cache may not show a new scale-down that needs the marks, so mcm reads the
+   * deployment from the API server.
    * @returns the milliseconds until the next mark expires, 0 if marks were removed, or undefined if no mark will expire
    */
   async expire(
@@ -129,8 +129,8 @@ export class ScaleRequests {
   }
 
   /**
-   * A client may reduce the replicas and raise them again before the manager sees the reduction. The set gets the time
-   * of an unseen reduction before its machines get their marks.
+   * A client may reduce the replicas and raise them again before the manager sees the reduction. In this case, mcm
+   * writes the time of the reduction to the set before it marks the machines.
    * @returns true if the method wrote the set
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {

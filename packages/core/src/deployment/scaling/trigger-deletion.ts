@@ -38,14 +38,14 @@ const after = (time: number | undefined, now: Date): string =>
 
 interface MarkTimes {
   readonly entry: string;
-  /** Names up to this time belong to an earlier scale-down; the time is undefined while a scale-down is in progress. */
+  /** The time up to which names belong to an earlier scale-down, or undefined while a scale-down is in progress. */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. With the time of an
- * earlier scale-down, the set would delete the machine too early, so the mark gets a new time.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If the time belongs to
+ * an earlier scale-down, mcm writes a later time, because the set would otherwise delete the machine too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =

@@ -2,8 +2,8 @@ import { counted } from '@mcm/api';
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
 /**
- * The error for a plan that breaks a limit because of a defect in the planner, and that the controller does not
- * execute.
+ * The error for a plan that breaks a limit because of a defect in the planner. The controller does not execute such a
+ * plan.
  */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';

@@ -21,7 +21,7 @@ export interface ScalerTimes {
 
 /**
  * A set deletes each machine that the autoscaler named at or before the scaler time, even if the replicas do not
- * change. A scaler time that includes an existing machine therefore needs a write that also reduces the replicas.
+ * change. If a new scaler time applies to an existing machine, the same write must therefore reduce the replicas.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -46,8 +46,8 @@ function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[
 }
 
 /**
- * Returns the named machines that the current scale-down includes, but that have no record of the scale-down yet. If a
- * client raises the replicas and mcm restarts, only the record proves the scale-down.
+ * Returns the named machines of the current scale-down whose annotations do not record the scale-down yet. If a client
+ * raises the replicas and mcm restarts, only this record proves the scale-down.
  */
 export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   const fall = fallOf(input.set, input.deployment);
@@ -64,7 +64,10 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
-/** A rounded time would be earlier than the time of the name, and every reconcile would write the time again. */
+/**
+ * Formats a time without rounding. A rounded time would be earlier than the time of the name, so every reconcile would
+ * write the scaler time again.
+ */
 const exact = (time: number): string => {
   const date = new Date(time);
   return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
@@ -96,7 +99,7 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
     .sort((a, b) => a.at - b.at);
 }
 
-/** Returns the latest time that includes at most `fall` names; later names wait for the next scale-down. */
+/** Returns the latest scaler time that applies to at most `fall` names. Later names wait for the next scale-down. */
 function coverOf(open: readonly OpenName[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
   if (open.length <= fall) return all;

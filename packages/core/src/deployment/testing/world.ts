@@ -144,7 +144,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Faults need requests of the Fetch API, which are slower than the usual transport.
+    // Only worlds with faults use the Fetch API, because its requests are slower than the usual transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -229,7 +229,7 @@ export class World implements AsyncDisposable {
 
   /**
    * Stops the manager at any point, and starts a new manager with empty caches. The new manager starts after all
-   * requests of the old manager have reached the API server, as with a Lease.
+   * requests of the old manager have reached the API server. In a cluster, a Lease ensures this order.
    */
   async restart(): Promise<void> {
     await this.stop();

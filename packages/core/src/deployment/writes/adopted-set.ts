@@ -13,7 +13,8 @@ export type HashStep =
  * 2. All machines of the set get the hash.
  * 3. The selector of the set gets the hash.
  *
- * The original blocks a worker for up to two minutes instead of one step per reconcile.
+ * mcm performs one step in each reconcile. The original performs all steps at once, and blocks a worker for up to two
+ * minutes.
  * @returns undefined if the set has its hash
  */
 export function nextHashStep(

@@ -15,8 +15,7 @@ export class SetClaims {
 
   /**
    * Returns the sets that the deployment controls after adoptions and releases.
-   * @param alone true if no other deployment selects these sets, so that sets without a controller belong to this
-   * deployment
+   * @param alone true if no other deployment selects these sets; the deployment then adopts sets without a controller
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);

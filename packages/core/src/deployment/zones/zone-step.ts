@@ -21,7 +21,7 @@ interface Standing {
   readonly current: SetSize;
   readonly staying: readonly Machine[];
   readonly movers: readonly Machine[];
-  /** A machine of the zone with the most machines, or undefined if no machine may move. */
+  /** A machine that may move out of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
   /**
    * The number of machines that have no VM because their zone has no capacity, and that the set deletes before all other
@@ -77,7 +77,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // The move would never end if the set deleted other machines before this machine.
+  // A machine may move only if the set deletes it before other machines. Otherwise, the move would never end.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));

@@ -132,7 +132,7 @@ test('a held drain names its budgets, so that a change of one starts a pass', ()
     ['default/web', 'default/all'],
     undefined,
   ]);
-  // The policy Fail ends the drain, so that a change of a budget starts no work.
+  // The policy Fail ends the drain, so a change of a budget must not start a reconcile.
   expect(heldBlocker(look([a], { policy: 'Fail' }), [a]).budgets).toBeUndefined();
 });
 

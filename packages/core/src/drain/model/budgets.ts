@@ -21,8 +21,9 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * Returns true if the budget selects healthy pods but expects none. A budget for pods without a controller never allows
- * a disruption, because `maxUnavailable` applies to their replicas. Source: kube-controller-manager, disruption.go.
+ * Returns true if the budget selects healthy pods, but its status expects none. For `maxUnavailable`, Kubernetes reads
+ * the expected number of pods from their controllers. A budget for pods without a controller therefore never allows a
+ * disruption. Source: kube-controller-manager, disruption.go.
  */
 function countsNone(budget: PodDisruptionBudget): boolean {
   const { expected, healthy } = countsOf(budget);
@@ -79,7 +80,7 @@ export const budgetSelects = (
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Returns true if budgets protect the pod, which has started and has not ended. */
+/** Returns true if budgets protect the pod. Budgets protect a pod after its start and until its end. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 

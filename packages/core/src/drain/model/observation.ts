@@ -136,7 +136,9 @@ export interface AttachRoom {
 /** The reasons why a drain cannot read objects, each as a part of a sentence. */
 export interface UnseenByDrain {
   readonly pods?: string | undefined;
-  /** The reason why mcm cannot read claims, volumes or attachments, only if the node or its pods may have volumes. */
+  /**
+   * The reason why mcm cannot read claims, volumes or attachments. Set only if the node or its pods may have volumes.
+   */
   readonly volumes?: string | undefined;
 }
 

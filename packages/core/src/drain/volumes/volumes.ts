@@ -11,7 +11,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** The stage of a move of volumes, which counts toward the volume limit until the time `by`. */
+/** The stage of a move of volumes. The move counts toward the volume limit until the time `by`. */
 export interface MoveStage {
   readonly isAttached?: true;
   readonly since?: Date;
@@ -90,7 +90,7 @@ export const byEviction = (a: DrainPod, b: DrainPod): number =>
 /**
  * Returns true if a pod may be evicted now.
  * - A pod without volumes, and each pod of a VM that ends soon, may always be evicted.
- * - A replicated application gets its evicted pod back before its next pod is evicted.
+ * - The limits let a replicated application start its evicted pod on another node before its next pod is evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;

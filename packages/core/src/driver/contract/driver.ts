@@ -82,8 +82,8 @@ export interface FoundInstance extends Instance {
    */
   readonly createdAt?: string | undefined;
   /**
-   * The reason why the VM does not run and will not start again, such as `being deleted`. mcm adopts no VM that ends,
-   * but waits until the VM is gone. In a small cluster, mcm replaces an unreachable machine only if its VM ends.
+   * The reason why the VM does not run and will not start again, such as `being deleted`. mcm does not adopt such a VM,
+   * and waits until the VM is gone. In a small cluster, mcm replaces an unreachable machine only if its VM ends.
    */
   readonly ending?: string | undefined;
 }

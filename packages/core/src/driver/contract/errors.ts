@@ -17,7 +17,7 @@ export class MachineError extends Error {
   /** Whether the cloud throttles calls. After a throttled call, mcm slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
-  /** Whether the driver threw another error than a `MachineError`, probably because of a bug in the driver. */
+  /** Whether the driver threw an error that is not a `MachineError`, probably because of a bug in the driver. */
   readonly unexpected: boolean;
 
   /**

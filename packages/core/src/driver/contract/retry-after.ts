@@ -4,7 +4,7 @@
  */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** HTTP headers of Azure, older Azure services and AWS, in milliseconds. */
+/** The HTTP headers in which Azure, older Azure services and AWS return a wait time in milliseconds. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
 export const boundedWait = (ms: number | undefined): number | undefined =>

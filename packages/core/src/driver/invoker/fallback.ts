@@ -4,8 +4,8 @@ import { type Informer, keyOf } from '@mcm/kube';
 const MOST = 5;
 
 /**
- * Returns other classes whose credentials may work when the cloud refuses the credentials of a machine's class. Users
- * often replace credentials by a new class for the MachineDeployment.
+ * Returns other classes whose credentials may work when the cloud refuses the credentials of a machine's class. To
+ * replace credentials, users often create a new class and refer to the new class in the MachineDeployment.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];

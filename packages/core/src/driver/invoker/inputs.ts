@@ -13,8 +13,8 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
 }
 
 /**
- * Returns the versions of the objects that a driver call uses. The versions of a driver call include the recorded
- * offering, so a retry with another offering starts without a delay.
+ * Returns the versions of the objects that a driver call uses. The versions include the recorded offering. A retry with
+ * another offering has other versions, and therefore starts without a delay.
  */
 export function inputsOfMachine(
   machine: Machine,

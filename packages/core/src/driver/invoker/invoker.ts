@@ -172,7 +172,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** Some calls do not need the class and the Secrets, so the stages read them later. */
+/** Some calls do not need the class and the Secrets, so the stages read them only when a call needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -262,7 +262,8 @@ async function create<Spec, Credentials>(
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may quote the final user data in base64, which later stages do not have.
+    // An error of the cloud may quote the final user data in base64. Later stages do not have the final user data, so
+    // the redaction happens here.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

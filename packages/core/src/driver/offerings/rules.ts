@@ -17,9 +17,9 @@ export interface AlternativeRules<Spec> {
   apply(spec: Spec, alternative: Alternative): Spec;
   /** The reason why a provider spec forbids an alternative starts with the field and ends with the fix. */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** Returns the offering of a provider spec, whose capacity all equal offerings share. */
+  /** Returns the offering of a provider spec. Classes with equal offerings share one capacity. */
   offering(spec: Spec): Offering;
-  /** mcm calls `list` once for each part of the cloud that a provider spec searches. */
+  /** Returns the part of the cloud in which `list` searches. mcm calls `list` once for each part. */
   listing?(spec: Spec): string;
 }
 

@@ -84,7 +84,10 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/** Events contain the text of an error, so it does not quote the response of the webhook. */
+/**
+ * Converts the response of a webhook to an answer. Events contain the text of an error, so the text must not quote the
+ * response.
+ */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook responded with status ${status}`);

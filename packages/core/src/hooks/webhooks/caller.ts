@@ -147,7 +147,10 @@ export class HookCaller {
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
 
-  /** Removes the annotation of a hook. The observed resource version protects a newer hook with an equal name. */
+  /**
+   * Removes the annotation of a hook. The request contains the observed resource version, so it cannot remove a newer
+   * hook with an equal name.
+   */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;
     const { name, namespace, uid, resourceVersion } = machine.metadata;

@@ -53,7 +53,7 @@ const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines that need one source of capacity.
+ * Applies an error `ResourceExhausted` to all machines that need the same source of capacity.
  * - During a shortage, one waiting machine at a time calls `create` as a probe.
  * - After each successful probe, the number of machines that may call `create` at the same time doubles.
  * - A change of the class or its Secret ends the shortage of the class.

@@ -7,7 +7,7 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 import { wasNeverCreated } from './never-created.ts';
 
-/** If the API server refuses the finalizers, machines must still get VMs after this time. */
+/** If the API server refuses the finalizers, mcm creates VMs without the finalizers after this time. */
 const WAIT_MS = 2_000;
 
 /**

@@ -33,7 +33,7 @@ const ANNOUNCED_AFTER_MS = 3_000;
  */
 const REATTACHED_MS = 30_000;
 
-/** A repeated driver call would return these errors of `initialize` or `status` again, so the deletion continues. */
+/** A retry of `initialize` or `status` would return these errors again, so the deletion continues without a retry. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
@@ -277,9 +277,9 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 /**
  * Returns true if the write that cordons the Node may remove the finalizer of mcm, because the Node is empty.
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. When a Node is deleted,
- * Kubernetes deletes its pods and ignores their disruption budgets.
+ *   Kubernetes deletes its pods and ignores their disruption budgets.
  * - The drain still evicts a pod that was bound to the Node before the cordon.
- * - A deleted Node without the finalizer could be registered again by the kubelet on the running VM.
+ * - Without the finalizer, the kubelet on the running VM could register a deleted Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -326,7 +326,8 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  // The VM may register its Node until the next driver call, so the status stays at the earlier step.
+  // Until the next driver call, the VM may still register a Node that mcm must drain. The status therefore stays at the
+  // earlier step.
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }

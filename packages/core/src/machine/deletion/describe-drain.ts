@@ -46,7 +46,10 @@ function blocked(blockers: readonly Blocker[]): Operation {
 
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** Replaces the report about blockers when the drain is no longer blocked, if the remaining pods need a long time. */
+/**
+ * Replaces the report about blockers after the drain is no longer blocked, if the remaining pods need a long time to
+ * end.
+ */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,

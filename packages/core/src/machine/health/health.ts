@@ -392,8 +392,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Adds the reason of the wait to the start of the last description, which the original only logs. With names or numbers
- * of other machines, each change of a machine would cause a status write.
+ * Adds the reason of the wait to the start of the last description. The original only logs the reason. The reason
+ * contains no names or numbers of machines, because each change of a machine would then cause a status write.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};

@@ -62,7 +62,7 @@ export interface ReachabilityStep {
   readonly nextCheckMs: number;
 }
 
-/** Returns true if the controller is frozen, which happens on time even if a probe is still running. */
+/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
@@ -210,7 +210,9 @@ export class ReachabilityCheck {
     return ageMs !== undefined && ageMs < probeIntervalMs(timings) ? ageMs : undefined;
   }
 
-  /** A failing probe must end before the controller must freeze. */
+  /**
+   * Returns the time limit of the next probe. A failing probe must end before the time at which the controller freezes.
+   */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;

@@ -86,7 +86,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
   const times = { lastHeartbeatTime: time, lastTransitionTime: time };
   return {
     do: 'setNodeCondition',
-    // With the precondition, the agent does not start if the manager withdraws the update at this moment.
+    // If the manager withdraws the update at the same time, the API server refuses this write, so the agent does not
+    // start.
     onlyIfUnchanged: true,
     condition: { type: NodeConditions.InPlaceUpdate, status: 'True', reason, message, ...times },
   };

@@ -197,7 +197,10 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/** The last write removes the expiry, so that the next reconcile can continue an interrupted end. */
+/**
+ * Ends the preservation of a machine. The last write removes the expiry, so that the next reconcile continues after a
+ * crash.
+ */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
@@ -240,8 +243,8 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
 }
 
 /**
- * Copies the request on the Node to the Machine. The annotation on the Machine itself could become effective later, so
- * it is removed.
+ * Copies the request on the Node to the Machine. mcm removes the annotation of the Machine itself, because this
+ * annotation could become effective later.
  */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];

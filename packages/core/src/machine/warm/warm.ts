@@ -55,8 +55,8 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * Before any driver call, refuses a setting that the driver does not support, so that no VM runs in an unintended
- * state.
+ * Refuses a setting that the driver does not support. mcm checks the setting before any driver call, so that no VM runs
+ * in an unintended state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `mcm creates no VM for the warm machine: ${because}`;

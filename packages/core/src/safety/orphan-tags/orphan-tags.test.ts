@@ -64,7 +64,7 @@ test('an error of one VM does not delay the calls for other VMs', async () => {
   tags.startSearch(machineClass, vms);
   await stopAll();
   expect([calls, reported]).toEqual([25, ['TaggingFailed']]);
-  // A VM that the cloud no longer lists ends the failure without an event.
+  // When the cloud no longer lists the VM, the failure ends without an event.
   tags.startSearch(machineClass, vms.slice(1));
   tags.startSearch(machineClass, vms);
   await stopAll();

@@ -99,8 +99,8 @@ export class OrphanTags {
 
   /**
    * Tags a VM before its stop. The promise never rejects, and resolves at the latest after the timeout of the driver
-   * call. After a failed call, the other VMs of the search are stopped without a call.
-   * @returns undefined without tags
+   * call. After a failed tag call, mcm stops the other VMs of the search without tag calls.
+   * @returns undefined if tags are disabled
    */
   beforeStop(machineClass: MachineClass, vm: ListedInstance, until: Date): Promise<void> | undefined {
     if (!this.#enabled) return undefined;

@@ -63,7 +63,7 @@ export class OrphanDrains {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
     this.#memories.set(key, state);
-    // The next search of the class continues the drain, so the caches need no callback.
+    // The next search of the class continues the drain, so no callback is needed when the caches are complete.
     const ready = this.#o.caches.drains?.want(key, () => undefined) ?? true;
     const waitsFor = ready
       ? await this.#step(vm, node, machineClass, state, signal)

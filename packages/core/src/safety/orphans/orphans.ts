@@ -48,8 +48,8 @@ const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
 /**
- * Returns the searches that a change of a machine starts. The deletion of a machine starts a search of its class and of
- * the Nodes. A change of a machine with several VMs starts a search of its class.
+ * Returns the keys of the searches that a change of a machine starts. The deletion of a machine starts a search of its
+ * class and of the Nodes. A change of a machine with several VMs starts a search of its class.
  */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
@@ -81,8 +81,8 @@ interface ClassState {
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A deletion of
- * Nodes needs the VM listings of all classes, so a class with a slow cloud delays it.
+ * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. The deletion
+ * of Nodes needs the VM listings of all classes, so one class with a slow cloud delays the deletion.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;

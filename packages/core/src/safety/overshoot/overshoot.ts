@@ -156,7 +156,7 @@ export class OvershootReconciler {
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /** As in the original, the status of the set is written before the label. */
+  /** As in the original, mcm writes the status of the set before the label. */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],

@@ -11,8 +11,8 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
- * The phases, starting with the least useful phase. The original has another order of phases, for example machines in
- * creation before Failed machines (ODD-3).
+ * The phases of machines, starting with the phase that the set deletes first. The original has another order of phases,
+ * for example machines in creation before Failed machines (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',

@@ -118,7 +118,7 @@ export class LostReplicas {
   }
 
   /**
-   * A new machine that does not exist at a later call of `look` or `count` counts as lost.
+   * Records a new machine. If the machine does not exist at a later call of `look` or `count`, it counts as lost.
    * @param lostState the state of the former machine, if the new machine is a replacement
    */
   made(machine: Machine, lostState: LostState | undefined): void {

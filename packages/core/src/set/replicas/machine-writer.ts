@@ -235,8 +235,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // If the cache still shows the machine as available, the deployment deletes another machine, so the machine is
-      // read again.
+      // After a lost response, the cache may still show the machine as available, and the deployment would delete
+      // another machine. mcm therefore reads the machine again.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;

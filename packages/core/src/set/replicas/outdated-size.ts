@@ -18,7 +18,7 @@ const hasReportedSize = ({ metadata, status }: MachineSet): boolean =>
  *   leader wrote them before a user increased the replicas.
  * - Machines belong to more than one set. The manager may have reduced this set before it saw that a user deleted
  *   machines of another set.
- * - The set has reported its size. The surplus machines are then those that the set has kept.
+ * - The set has already reported its size, so its surplus machines are machines that it has kept before.
  */
 export function spareMachines(
   set: MachineSet,
