@@ -45,7 +45,10 @@ export interface NamedNode {
 
 /** A machine of a node group, in the format of the autoscaler API. */
 export interface GroupInstance {
-  /** The `spec.providerID` of the Node or the Machine, or the requestedId of a machine without a VM. */
+  /**
+   * The `spec.providerID` of the Node or the Machine. For a machine without a VM, the ID is the result of
+   * `requestedId`.
+   */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
   readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
@@ -89,7 +92,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Returns undefined for a node that the autoscaler must not change. */
+  /** Returns the node group of a node, or undefined for a node that the autoscaler must not change. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);

@@ -34,7 +34,8 @@ function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date
 }
 
 /**
- * With the CRDs of the original, the API server removes `status.blockedBy`, so the manager stops to write the field.
+ * The CRDs of the original do not contain `status.blockedBy`. With these CRDs, the API server removes the field, so mcm
+ * stops writing the field.
  */
 export class BlockedByField {
   #dropped = false;

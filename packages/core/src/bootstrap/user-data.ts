@@ -19,7 +19,9 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** Replaces the URL-escaped placeholder only if the user data does not contain the plain placeholder. */
+/**
+ * Replaces the plain placeholder. If the user data contains no plain placeholder, replaces the URL-escaped placeholder.
+ */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));

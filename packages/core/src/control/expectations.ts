@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests without a response, by the UID of the MachineSet. The server can create these machines even
- * after a scale-down of their set. The deployment controller counts create requests as machines, so that no second set
- * creates the same machines.
+ * Counts the create requests without a response for each MachineSet, by its UID. The API server may still create these
+ * machines after a scale-down of their set. The deployment controller counts create requests as machines, so that no
+ * second set creates the same machines.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();

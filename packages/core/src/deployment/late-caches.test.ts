@@ -94,7 +94,9 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
   return broken;
 }
 
-/** A delete request with the resource version as a precondition cannot delete a recovered machine. */
+/**
+ * The machine recovers before its deletion. The resource version in the delete request protects the recovered machine.
+ */
 const RECOVERED: History = {
   seed: 1335431204,
   replicas: 4,

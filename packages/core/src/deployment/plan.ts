@@ -245,7 +245,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The soak time is reported as the reason of a wait only if nothing else stops the rollout.
+  // mcm reports the soak time as the reason of the wait only if nothing else stops the rollout.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

@@ -256,7 +256,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // The disruptions are recorded before the first `await`, so that reconciles of sets see them immediately.
+      // mcm records the disruptions before the first `await`, so that reconciles of sets see them immediately.
       this.#note(snapshot, decided.plan);
       const { rollouts, report } = this.#access.context;
       report?.decided(snapshot.deployment, decided.plan.repairs);

@@ -1,13 +1,16 @@
 import { Annotations, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 
-/** The counts of a set that determine the use of the disruption budget. */
+/** The input from one set for the disruption budget. */
 export interface BudgetSet {
   readonly replicas: number;
   readonly machines: readonly Machine[];
   /** The number of replicas that lost their machine and have no replacement yet. */
   readonly lost?: number;
-  /** Only mcm marks a machine as a replacement, so the reason for other machines is unknown. */
+  /**
+   * Returns true if mcm created the machine. Other controllers do not mark replacements, so the reason for their
+   * machines is unknown.
+   */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
@@ -45,7 +48,7 @@ export interface DisruptionBudget {
   readonly updating: number;
   readonly leaving: number;
   readonly missing: number;
-  /** The number of unavailable machines that are being replaced, rolled out or updated. */
+  /** The number of machines that are unavailable because of a replacement, a rollout or an in-place update. */
   readonly underWay: number;
   /**
    * The number of replicas that lost their machine and whose replacement has not joined yet.

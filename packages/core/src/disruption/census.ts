@@ -42,8 +42,8 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
   String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
 
 /**
- * Counts unreachable machines by scope and minute. All counts of unreachable machines come from API objects, so they
- * are equal after a restart and in all controllers.
+ * Counts unreachable machines by scope and minute. mcm computes all counts from API objects, so the counts are equal
+ * after a restart and in all controllers.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
@@ -135,8 +135,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * For an alternative class, the zone of the Node takes precedence, because the node template may contain a different
-   * zone.
+   * Returns the zone of a machine. If the machine has an alternative offering, the zone of its Node takes precedence,
+   * because the node template may contain a different zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;

@@ -4,8 +4,8 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * A machine without label and owner is the only member of its replacement group. The original does not limit
- * replacements of machines without the label `name`.
+ * Returns the replacement group of a machine. A machine without a deployment label and an owner is the only member of
+ * its group. The original does not limit replacements of machines without the label `name`.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -43,8 +43,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * An unhealthy machine waits for machines in creation, for at most twice the health timeout. Without a time limit, a
- * replacement and a rollout could wait for each other forever (incident 14).
+ * Returns the time until which an unhealthy machine waits for machines in creation: at most twice the health timeout.
+ * Without a time limit, a replacement and a rollout could wait for each other forever (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

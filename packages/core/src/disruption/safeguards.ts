@@ -67,7 +67,8 @@ export class Safeguards {
 }
 
 /**
- * A rollout would wait forever for a machine whose drain cannot end, so the machine does not count as a replica.
+ * Returns the function that decides whether a machine counts as a replica. A machine whose drain cannot end does not
+ * count, because a rollout would wait for this machine forever.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

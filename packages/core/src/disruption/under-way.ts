@@ -54,7 +54,7 @@ export class DisruptionsUnderWay {
     return false;
   }
 
-  /** The listener gets the UID of a deployment when a disruption of the deployment may have ended. */
+  /** Calls the listener with the UID of a deployment when a disruption of the deployment may have ended. */
   onSettled(listener: (deploymentUid: string) => void): void {
     this.#listeners.push(listener);
   }

@@ -2,12 +2,15 @@ import type { Machine } from '@mcm/api';
 import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to minutes, so that the count for a period needs only a few lookups. */
+/** mcm rounds times to minutes, so that the count for a period needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
 
-/** The last operation of a machine whose Node no longer exists starts with this text, as in the original. */
+/**
+ * If the Node of a machine no longer exists, the description of the last operation starts with this text, as in the
+ * original.
+ */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -62,7 +65,7 @@ export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** The period in which machines that become unreachable are counted together. */
+  /** The circuit breaker counts all machines together that become unreachable within this period. */
   readonly windowMs: number;
   /**
    * If at least this percentage of a zone or of the cluster is unreachable, mcm replaces no machine of this zone or
@@ -112,7 +115,7 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** No event reports that a cluster responds again, so the clusters of the region are checked after this delay. */
+/** mcm receives no event when a cluster responds again, so mcm checks the clusters of the region after this delay. */
 const REGION_LOOK_MS = 60_000;
 
 /** If many clusters of a region do not respond, the likely cause is the network. */

@@ -11,7 +11,7 @@ export type VmState = (typeof VM_STATES)[number];
 
 export const vmStateText = (state: VmState, at: Date): string => `${at.toISOString()} ${state}`;
 
-/** Returns undefined if the recorded state is older than the time at which the machine became unreachable. */
+/** Returns the recorded state of the VM, or undefined if the machine became unreachable after the record. */
 export function vmStateOf({ metadata, status }: Machine): VmState | undefined {
   const [at, word] = metadata.annotations?.[Annotations.VmState]?.split(' ') ?? [];
   const since = parseInstant(status?.currentStatus?.lastUpdateTime);

@@ -29,7 +29,7 @@ export interface DrainPlan {
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   readonly remove: readonly DrainPod[];
-  /** The end of a sentence with the reason why mcm deletes the pods in `remove` with grace period 0. */
+  /** The end of the sentence that explains why mcm deletes the pods in `remove` with grace period 0. */
   readonly removeBecause: string;
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
@@ -97,7 +97,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that an interrupted watch continues, so a timer starts the next plan.
+  // mcm receives no event when an interrupted watch continues, so a timer starts the next plan.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -115,7 +115,10 @@ const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** Without permission to read volumes, mcm cannot detect that the volumes of an evicted pod are detached. */
+/**
+ * Returns true if mcm has no permission to read the volumes of the pod. mcm then cannot detect that the volumes are
+ * detached after an eviction.
+ */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -152,7 +155,10 @@ function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date)
   };
 }
 
-/** A new process has no record of attempts, so its first attempt to evict a pod is always allowed. */
+/**
+ * Returns true if the budgets of the pod have changed since the last attempt to evict the pod. A new process has no
+ * record of attempts, so it may always try to evict the pod once.
+ */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (verdictOf(pod).pod !== 'evict' || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
   if (pod.budgets.some(({ stale }) => stale)) return false;

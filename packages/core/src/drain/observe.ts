@@ -71,7 +71,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const evictUntil = earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt);
-  // Drain rules and their orders are ignored if the VM ends soon, or if the eviction timeout has passed.
+  // mcm ignores drain rules and their orders if the VM ends soon, or if the eviction timeout has passed.
   const isLate = interrupted?.short === true || (now >= evictUntil && (options.choice?.policy ?? 'Force') === 'Force');
   const observed = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches, options.rules ?? []);
   const pods = isLate ? observed.map(withoutWait) : inOrder(observed);

@@ -4,7 +4,7 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reading a provider spec needs no Secret, cluster or cloud.
+ * Reads the provider spec of a class. The function needs no Secret, cluster or cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;

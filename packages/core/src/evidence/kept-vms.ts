@@ -32,8 +32,8 @@ export interface KeptVm {
 }
 
 /**
- * Records of kept VMs and evidence have different labels, because mcm deletes the oldest ConfigMaps with the label of
- * evidence.
+ * Records of kept VMs have other labels than evidence. With the labels of evidence, mcm would delete the oldest records
+ * as old evidence.
  */
 const KeptVmLabels = {
   /** On a ConfigMap about a kept VM, the value is a hash of the class of the failed machine. */
@@ -76,7 +76,10 @@ export class KeptVms {
     return this.#running;
   }
 
-  /** Creates the record of a kept VM, or passes undefined to `settled` if that is not possible. */
+  /**
+   * Creates the record of a kept VM, and passes the record to `settled`. If mcm cannot create the record, `settled`
+   * gets undefined.
+   */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
     this.#running++;

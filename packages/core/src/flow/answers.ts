@@ -4,7 +4,10 @@ import { KubeError } from '@mcm/kube';
 export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
-/** The caller must throw another error, because `settled` drops this error. */
+/**
+ * Returns the result of the promise, or undefined if the promise rejects. `settled` drops the error of the promise, so
+ * the caller must throw its own error.
+ */
 export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
   const [result] = await Promise.allSettled([promise]);
   return result.status === 'fulfilled' ? result.value : undefined;

@@ -2,7 +2,7 @@ import type { Clock } from '@mcm/kube';
 
 const DRIFT_MS = 2_000;
 
-/** mcm must not use a time interval in which the system clock changed. */
+/** Detects changes of the system clock. mcm must not use a time interval in which the system clock changed. */
 export class ClockJump {
   readonly #clock: Clock;
   #offset: number;

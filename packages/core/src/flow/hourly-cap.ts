@@ -3,8 +3,8 @@ import type { Clock } from '@mcm/kube';
 const HOUR_MS = 3_600_000;
 
 /**
- * Limits the number of different IDs in an hour. The IDs of an earlier process are unknown, so the hourly limit starts
- * at one and grows during the first hour.
+ * Limits the number of different IDs in an hour. A new process does not know the IDs of an earlier process, so the
+ * hourly limit starts at one and grows during the first hour.
  */
 export class HourlyCap {
   readonly #most: number;

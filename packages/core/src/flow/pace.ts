@@ -1,6 +1,6 @@
 /**
  * Limits the frequency of status writes. If a hundred machines become ready one after the other, mcm writes the status
- * only a few times. The last state is always written, because a delayed caller reconciles again later.
+ * only a few times. mcm always writes the last state, because a delayed caller reconciles again later.
  */
 export class Pace {
   readonly #intervalMs: number;

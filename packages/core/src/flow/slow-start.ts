@@ -12,7 +12,7 @@ export interface SlowStartOptions {
 
 /**
  * Runs `task` for every item, in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the API
- * server refuses all requests because of a quota, only one request is sent instead of hundreds.
+ * server refuses all requests because of a quota, the function sends only one request instead of hundreds.
  */
 export async function slowStart<T>(
   items: readonly T[],

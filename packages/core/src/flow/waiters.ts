@@ -1,6 +1,6 @@
 import type { Key } from '@mcm/kube';
 
-/** Stores the objects that wait, each for at most one topic. */
+/** Stores the topic for which each object waits. An object waits for at most one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();

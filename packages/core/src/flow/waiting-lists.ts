@@ -25,7 +25,10 @@ export class WaitingLists {
     return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }
 
-  /** A key that cannot continue moves to the end of the list, so that it does not block other keys. */
+  /**
+   * Returns the first keys of the list, and moves these keys to the end. A key that cannot continue therefore does not
+   * block other keys.
+   */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);
     if (!waiting || count <= 0) return NO_KEYS;

@@ -39,8 +39,9 @@ const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
- * Returns the state of a stage. One write of the Machine starts a stage, with the start time and an annotation for each
- * hook. The annotations of the Machine contain the whole state of its hooks, so a restart of any program loses nothing.
+ * Returns the state of a stage. At the start of a stage, one write adds the start time and an annotation for each hook
+ * to the Machine. The annotations of the Machine contain the whole state of its hooks, so a restart of any program
+ * loses nothing.
  */
 export function stageState(
   machine: Machine,

@@ -2,7 +2,10 @@ import type { Interruption } from './notice.ts';
 
 const MINUTE = 60_000;
 
-/** If the cloud gives less time, the drain starts at once, without a wait for the replacement. */
+/**
+ * The shortest notice after which a machine first waits for its replacement. After a shorter notice, the drain starts
+ * at once.
+ */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
 /** The maximum time between the start of the forced drain and the end of the VM. */
@@ -12,7 +15,7 @@ const LONGEST_MARGIN_MS = 10_000;
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** The latest start of the drain, until which the machine waits for its replacement. */
+  /** The latest start of the drain. Until this time, the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
   /** Whether the notice is short, so that the drain evicts all pods at once. */

@@ -19,8 +19,8 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
 
 /**
  * Decides about an interruption notice. Notices may be repeated, late, or in the wrong order.
- * - A notice about an unknown VM has no effect, unless a Machine without a provider ID exists. The notice about an
- * unknown VM may belong to a Machine without a provider ID, so it is kept until its deadline.
+ * - A notice about an unknown VM has no effect if the provider IDs of all Machines are known. Otherwise, the notice may
+ *   belong to a Machine without a provider ID, so mcm keeps the notice until its deadline.
  * - A notice that is older than the machine belongs to an earlier VM with an equal name.
  * - mcm uses the notice with the earliest deadline.
  * - After its deadline, a notice is valid only if the VM has ended.

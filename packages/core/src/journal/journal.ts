@@ -51,8 +51,8 @@ export interface JournalEntry extends Decided {
 export interface JournalLimits {
   readonly perObject: number;
   /**
-   * The maximum number of records, of which the oldest are removed first. Decisions without actions use at most half of
-   * the records, because idle objects would displace other records.
+   * The maximum number of records. The journal removes the oldest records first. Decisions without actions use at most
+   * half of the records, because the decisions about idle objects would displace other records.
    */
   readonly total: number;
 }

@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** The number of consecutive failures after which mcm sends an event about the class, by the reason of the problem. */
+/** For each reason of a problem, the number of consecutive failures after which mcm sends an event about the class. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,

@@ -1,8 +1,8 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
 /**
- * A provider spec that exceeds this limit is not copied to an annotation. All annotations of an object together may
- * have at most 256 kB.
+ * mcm copies a provider spec to an annotation only up to this length. All annotations of an object together may have at
+ * most 256 kB.
  */
 const MAX_LENGTH = 64 * 1024;
 

@@ -196,7 +196,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // No later step deletes the bootstrap token, so it must be deleted before the phase becomes Running.
+  // mcm deletes the bootstrap token before the phase becomes Running, because no later step deletes the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

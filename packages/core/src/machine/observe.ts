@@ -204,7 +204,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
-/** Missing permissions no longer block the drain after the deletion of the VM has started. */
+/** After the deletion of the VM has started, missing permissions no longer block the drain. */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;

@@ -41,7 +41,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** A reconcile of a machine never waits for a time, but returns the time of the next reconcile. */
+/** Reconciles machines. A reconcile ends instead of waiting, and returns the time of the next reconcile. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -115,7 +115,7 @@ export class MachineReconciler {
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** All machines share the limits of moving volumes, so the reconciler records the volumes of a plan. */
+  /** Records the volumes that the plan moves, because all machines share the limits of moving volumes. */
   #sharePace(key: Key, { machine, drain }: MachineObservation, plan: Plan, now: Date): void {
     const { pace } = this.#options;
     if (pace === undefined) return;
@@ -130,7 +130,10 @@ export class MachineReconciler {
     pace.moves(machine.metadata.uid, moving);
   }
 
-  /** A drain without the list of pods would treat the Node as empty, so the machine waits for the caches. */
+  /**
+   * Opens the caches for a drain. Without the list of pods, a drain would treat the Node as empty, so the machine waits
+   * for the caches.
+   */
   #opensCaches(key: Key, machine: Machine, memory: MachineMemory): Outcome | undefined {
     const { caches, wake } = this.#options;
     const { drains } = caches;
@@ -160,7 +163,10 @@ export class MachineReconciler {
     }
   }
 
-  /** Errors of a drain or of a Node are written to the status with the texts of the original. */
+  /**
+   * Performs an action. mcm writes the errors of a drain or of a write to a Node to the status, with the texts of the
+   * original.
+   */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

@@ -3,7 +3,7 @@ import { NODE_METADATA_MANAGER } from './drift.ts';
 import { sendBound } from './patch.ts';
 import type { AppliedMetadata } from './sync.ts';
 
-/** Matches conflicts with earlier versions of the machine controller, whose fields mcm may change. */
+/** Matches conflicts with earlier versions of the machine controller. mcm may change the fields of these versions. */
 const OWN_MANAGER = /^conflict with "machine-controller/;
 
 type Part = 'labels' | 'annotations';

@@ -142,7 +142,10 @@ export class InstanceSet {
   }
 }
 
-/** The Node of an earlier VM can have an equal name. */
+/**
+ * Returns true if the Node may belong to the VM of the machine. The function compares provider IDs, because the Node of
+ * an earlier VM can have an equal name.
+ */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 

@@ -18,7 +18,7 @@ export interface NodeChange {
    * deciding annotations has another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
-  /** If true, the API server refuses the change of a Node that another client has changed since the read. */
+  /** If true, the API server refuses the change if another client has changed the Node since the read. */
   readonly onlyIfUnchanged?: boolean | undefined;
   readonly metadata?:
     | {
@@ -102,7 +102,9 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/** The library evanphx/json-patch of the API server treats an absent value as null in a test operation. */
+/**
+ * The API server uses the library evanphx/json-patch. In a test operation, this library treats an absent value as null.
+ */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,

@@ -191,7 +191,10 @@ export function planNodeSync(
   return nonEmpty(patch) ? patch : undefined;
 }
 
-/** Only a new Node gets annotations against a scale-down, because the manager removes them after the rollout. */
+/**
+ * mcm adds annotations against a scale-down only to a new Node, because the manager removes these annotations after the
+ * rollout.
+ */
 function protectionOf({ metadata, status }: Machine, { metadata: { annotations = {} } }: Node): Changes {
   const isNew = annotations[Annotations.LastAppliedNodeTemplate] === undefined;
   const wanted = metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER;

@@ -15,8 +15,8 @@ export interface Owner {
 
 /**
  * Decides which objects an owner adopts, keeps and releases (docs/compatibility/rules-deployments.md §1.5 and 7.3). An
- * owner that is being deleted neither adopts nor releases objects. An object that an owner with another UID controls is
- * ignored, even if the names of both owners are equal.
+ * owner that is being deleted neither adopts nor releases objects. The function ignores an object whose controller has
+ * another UID, even if the names of both owners are equal.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];

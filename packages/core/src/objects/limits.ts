@@ -21,7 +21,7 @@ export function resolveIntOrPercent(
 export interface Limits {
   readonly surge: number;
   /**
-   * The surge with which mcm computes the annotation `max-replicas` and scales sets; 0 if the strategy is not
+   * The surge for the annotation `max-replicas` and for the scaling of sets. The value is 0 if the strategy is not
    * RollingUpdate.
    */
   readonly annotatedSurge: number;

@@ -90,8 +90,7 @@ test('no name is given twice in any history of creations, deletions, lost answer
       const ever = new Map<string, number>();
       for (const { create, lost, remove, crash } of steps) {
         const names = next(set, create, known, unanswered);
-        // The responses to the first `lost` requests are lost, although the API server executed every second of these
-        // requests.
+        // The first `lost` requests get no response. The API server executes every second of these requests.
         const executed = names.filter((_, index) => index >= lost || index % 2 === 0);
         for (const name of executed) ever.set(name, (ever.get(name) ?? 0) + 1);
         unanswered = [...unanswered.filter((name) => !executed.includes(name)), ...names.slice(0, lost)];

@@ -50,13 +50,15 @@ const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
 /**
- * Two times in a status with at most this difference come from one write, because the original reads the clock twice.
+ * If two times in a status differ by at most this value, they come from one write. The original reads the clock twice
+ * in one write.
  */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * mcm must not preserve a machine again after its preservation has ended. The start and the end of a preservation
- * change the time of the phase, but not the time of the last operation.
+ * Returns true if mcm has already preserved the machine. mcm must not preserve a machine again after its preservation
+ * has ended. The start and the end of a preservation change the time of the phase, but not the time of the last
+ * operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -72,7 +74,7 @@ const oldestFirst = (a: Machine, b: Machine): number =>
 
 /**
  * Preserves the newest Failed machines up to the maximum. If the maximum was reduced, the preservation of the oldest
- * machines ends. No machine is preserved twice for one failure. The status of the set may be outdated, so the count of
+ * machines ends. mcm preserves no machine twice for one failure. The status of the set may be outdated, so the count of
  * preserved machines comes from the machines.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */

@@ -13,8 +13,8 @@ const Reasons = InPlaceUpdateReasons;
 /**
  * Ends the in-place updates of a deployment after a user changed its strategy.
  * - A machine that moved to another set loses its update marks, because a MachineSet never deletes a machine with
- * update marks.
- * - A node becomes schedulable after its update, because a cordoned node would keep its machine unavailable.
+ *   update marks.
+ * - mcm uncordons a node after its update, because the machine of a cordoned node would stay unavailable.
  * - An in-place update that has not started is canceled, and an update in progress continues.
  */
 export function endOfUpdates({

@@ -124,7 +124,9 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
 }
 
-/** Reduces the old sets by their surplus machines. */
+/**
+ * Reduces the old sets by their unavailable machines, and by the available machines that the deployment does not need.
+ */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);

@@ -62,7 +62,7 @@ const WAITING: ReadonlySet<string | undefined> = new Set([
 export const hasBegun = (machine: Machine, node: Node): boolean =>
   phaseOf(machine) !== 'Running' || !WAITING.has(updateReasonOf(machine)) || !WAITING.has(updateReasonOf(node));
 
-/** The result of an update is removed from the Node only after the Machine object shows the result. */
+/** Removes the result of an outdated update from the Node, but only after the Machine object shows the result. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;

@@ -205,7 +205,7 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
   return node !== undefined && beganFor(node, o.current.set);
 };
 
-/** Repeats the selection of nodes that were updated to an older template, because these nodes are already drained. */
+/** Selects nodes again that were last updated to an older template, because these nodes are already drained. */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const first = [...old, current].flatMap(({ machines }) =>
@@ -220,8 +220,8 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). The
- * original counts a machine that is both selected and unavailable twice, so it updates too few machines.
+ * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). If a
+ * machine is both selected and unavailable, the original counts the machine twice, and updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;

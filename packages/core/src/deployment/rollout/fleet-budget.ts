@@ -24,8 +24,8 @@ export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * A rollout needs no claim while it waits for its maintenance window or for nodes, so another cluster can use the
- * rollout budget. A paused rollout needs a claim until its last disruption is complete.
+ * While a rollout waits for its maintenance window or for nodes, it needs no claim to the rollout budget. Another
+ * cluster can then use the rollout budget. A paused rollout needs a claim until its last disruption is complete.
  */
 export function needsOf(
   { metadata, spec }: MachineDeployment,

@@ -1,7 +1,10 @@
 import type { RolloutPlan } from '../state/step.ts';
 import { type DeploymentSnapshot, viewOf } from '../state/view.ts';
 
-/** The soak time of canaries, or the pause between two batches, if only this time delays the rollout. */
+/**
+ * The soak time of canaries, or the pause between two batches. The value exists only if nothing else delays the
+ * rollout.
+ */
 export interface Soak {
   readonly endsAt: Date;
   readonly because: string;

@@ -24,8 +24,7 @@ const mustContinue = ({ deployment, sizes }: View): boolean =>
  * Outside of a maintenance window, no machine is deleted or updated because of a new template. Outside of a maintenance
  * window, the sets are scaled and failed machines are replaced.
  * @param inPlace steps that complete an in-place update that has already started
- * @returns undefined if the rollout may
- * continue
+ * @returns undefined if the rollout may continue
  */
 export function windowStep(
   view: View,

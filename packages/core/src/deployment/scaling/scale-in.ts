@@ -13,7 +13,9 @@ export const ScaleInReasons = {
   Pending: 'ScaleInPending',
 } as const;
 
-/** The annotation contains the results of this many scale-ins, so that the manager recognizes a repeated request. */
+/**
+ * The maximum number of results in the annotation. The manager recognizes a repeated request by its recorded result.
+ */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 

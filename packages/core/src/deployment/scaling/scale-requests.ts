@@ -48,8 +48,8 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The deletion list is written first, because each machine gets its
-   * mark time from the list. Returns undefined if the current set was written, so that the caller must read all objects
+   * (docs/compatibility/rules-deployments.md §9.2). mcm writes the deletion list first, because each machine gets its
+   * mark time from the list. Returns undefined if mcm wrote the current set; the caller must then read all objects
    * again.
    */
   async applyTriggers(

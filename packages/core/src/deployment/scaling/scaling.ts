@@ -170,7 +170,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
-/** Terminating machines reduce the number of machines that can be created now. */
+/** Returns the number of machines that mcm can create now. Terminating machines reduce this number. */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
 

@@ -28,8 +28,8 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * An in-place update moves machines with their deletion marks to the new set. With a scaler time, the new set would
- * delete marked machines before the replicas are reduced.
+ * An in-place update moves machines with their deletion marks to the new set. If the new set got a scaler time, it
+ * would delete marked machines before the replicas are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);

@@ -51,8 +51,8 @@ function annotationsFor(node: Node, wanted: boolean): Record<string, string | nu
 }
 
 /**
- * Returns true if a new machine with protection has not joined yet. The machine controller adds the protection
- * annotation with its first write to the Node.
+ * Returns true if mcm will protect the Node of the machine, and the Node has not joined yet. The machine controller
+ * adds the protection annotation with its first write to the Node.
  */
 const isJoining = ({ metadata, status }: Machine): boolean =>
   metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER && status?.currentStatus?.phase === 'Pending';

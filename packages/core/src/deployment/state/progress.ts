@@ -76,7 +76,7 @@ export function withProgress(
 }
 
 /**
- * The stored number of updated machines belongs to an older set if the current set is new, so the function returns
+ * If the current set is new, the stored number of updated machines belongs to an older set, and the function returns
  * zero.
  */
 function storedCounts(

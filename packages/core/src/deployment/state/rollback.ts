@@ -53,7 +53,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * Plans the rollback that `spec.rollbackTo` requests (docs/compatibility/rules-deployments.md §1.9).
  *
  * The rollback removes the recorded reason of a pause, because the reason belongs to the abandoned template. With
- * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
+ * `markLastGood`, the target becomes the last good set if it ever had a machine. No canary then delays the rollback.
  * @param to the target revision, or 0 for the revision before the current revision
  */
 export function planRollback(

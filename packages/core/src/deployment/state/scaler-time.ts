@@ -5,7 +5,10 @@ import { parseInstant } from '../../values/integers.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** The input for scaler times: a scaler time is the time of the last change of the replicas by the autoscaler. */
+/**
+ * The input for the computation of scaler times. A scaler time is the time at which the autoscaler last changed the
+ * replicas.
+ */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;

@@ -24,10 +24,7 @@ export interface RolloutPlan {
   readonly events: readonly PlannedEvent[];
   readonly problems: Problems;
   readonly repairs: RepairPlan;
-  /**
-   * False while the rollout is paused or the deployment is being scaled, because the progress deadline does not apply
-   * then.
-   */
+  /** Whether the progress deadline applies. False while the rollout is paused or the deployment is being scaled. */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
   readonly forgetPause: boolean;

@@ -120,7 +120,7 @@ class BufferFollower {
     const { classes } = this.#context.safeguards;
     const unseen = refusalOf(buffers) ?? refusalOf(templates);
     if (unseen !== undefined) return { unknown: unseen };
-    // Before the first list is complete, a buffer that is missing in the cache may exist.
+    // Before the first list is complete, a buffer that is missing in the cache may exist on the API server.
     if (!buffers.synced || !templates.synced) return { unknown: 'the manager has not read the buffers yet' };
     const buffer = buffers.store.get(reference);
     if (buffer === undefined || buffer.metadata.deletionTimestamp !== undefined) return { machines: 0 };

@@ -34,7 +34,7 @@ const leastUseful =
 /**
  * Plans the warm machines of a deployment.
  * - During a rollout, warm machines of the old template stay, because a failed rollout may be undone.
- * - No warm machine is created while the current set lacks machines.
+ * - mcm creates no warm machine while the current set lacks machines.
  * - A warm machine that a set is taking does not count and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {

@@ -104,7 +104,7 @@ export class SetWriter {
     this.#context.sets.recordWrite(written);
   }
 
-  /** Deletes the observed versions of all sets, and then throws the first error. */
+  /** Deletes all sets with their observed versions as preconditions, and then throws the first error. */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);
     const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {

@@ -92,7 +92,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const ranks = zoneRanks(input, states, ordered, { replicas: view.replicas - 1, wanted: view.replicas });
   const [first] = rests ? chooseForDeletion(staying, 1, now, isPostponed, ranks) : [];
   const isStuck = (machine: Machine) => mayMove(machine) && ranks.get(machine.metadata.uid)?.stuck === true;
-  // A smaller set would first delete all machines with a lower priority, although they may be available.
+  // A smaller set would first delete all machines with a lower priority, although these machines may be available.
   const firstKept = staying.toSorted(deletionOrder(now, isPostponed, ranks)).findIndex((one) => !isStuck(one));
   const stuck = firstKept < 0 ? staying.length : firstKept;
   const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
@@ -119,8 +119,8 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * Before the rollout creates machines in other zones, the set shrinks by the number of machines that may be unavailable
- * now.
+ * The set first shrinks by the number of machines that may be unavailable now. The rollout then creates machines in
+ * other zones.
  */
 function withoutSurge(
   { replicas, limits, repairs }: View,

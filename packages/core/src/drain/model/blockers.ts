@@ -5,7 +5,7 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 
 /** An object that delays or blocks a drain. */
 export interface Blocker {
-  /** The text of a blocker does not change between two plans, so that mcm writes the status only once. */
+  /** The text of a blocker must be equal in all plans, so that mcm writes the status only once. */
   readonly text: string;
   /** True for an error, and false for a blocker that may end after some time. */
   readonly failed: boolean;

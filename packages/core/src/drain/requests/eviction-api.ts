@@ -12,7 +12,7 @@ import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '
 
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** The discovery API is read again after this time. */
+/** mcm reads the discovery API again after this time. */
 const KNOWN_FOR_MS = 3_600_000;
 
 /** Drains that read Evictions within this time share one list request. */
@@ -33,7 +33,9 @@ interface Discovered {
  */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
-/** Reads the progress of a drain from the cluster, if another process created its EvictionRequests. */
+/**
+ * Reads from the cluster which pods have EvictionRequests, for a process that did not create these EvictionRequests.
+ */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
   const asked = { at: now, result: 'asked', message: '', count: 1, budgets: '', requested: true } as const;

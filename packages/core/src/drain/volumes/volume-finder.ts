@@ -52,8 +52,8 @@ export class VolumeFinder {
   }
 
   /**
-   * VolumeAttachments alone may be incomplete (incident 21). A volume counts as detached only if neither
-   * VolumeAttachments nor the status of the Node contain the volume.
+   * Returns the volumes that are attached to the Node. VolumeAttachments may be incomplete (incident 21), so a volume
+   * also counts as attached if only the status of the Node contains the volume.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store

@@ -53,7 +53,7 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/** Returns the waits for volumes that are not attached to another node yet, and that delay further evictions. */
+/** Returns the volumes for which further evictions wait, because the volumes are not attached to another node yet. */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -98,7 +98,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/** The drain continues without waiting for late volumes, and reports each of them once. */
+/** Returns the late volumes. The drain no longer waits for late volumes, and reports each late volume once. */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)
     .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)

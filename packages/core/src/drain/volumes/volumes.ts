@@ -155,7 +155,7 @@ export function busyDriversOf(o: DrainObservation, now: Date): readonly string[]
   return [...new Set(waiting.flatMap((pod) => busyDriverOf(o, pod, now) ?? []))];
 }
 
-/** Reserves places for volumes on other nodes. */
+/** Reserves places for volumes on other nodes, and returns true if each volume has a place. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {

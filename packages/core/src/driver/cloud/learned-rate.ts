@@ -3,16 +3,19 @@ import { boundedWait } from '../contract/retry-after.ts';
 import { LANES, laneOfCalls } from './lanes.ts';
 
 /**
- * After the cloud throttles a call, the rate limit becomes this fraction of the call rate that the cloud accepted
+ * After the cloud throttles a call, mcm sets the rate limit to this fraction of the call rate that the cloud accepted
  * before.
  */
 const CUT = 0.8;
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
 const SLOWEST = 0.5;
-/** A throttled call within this time was sent before the last reduction, so it causes no new reduction. */
+/**
+ * If the cloud throttles a call within this time after a reduction, the call was sent before the reduction. Such a call
+ * causes no new reduction.
+ */
 const CUT_REST_MS = 1_000;
-/** The rate limit is removed after this time without a throttled call. */
+/** mcm removes the rate limit after this time without a throttled call. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 

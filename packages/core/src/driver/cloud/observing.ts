@@ -16,9 +16,9 @@ const isPastVm = (description: string | undefined): boolean => {
 };
 
 /**
- * Wraps a driver for the observe mode: the wrapper reads from the cloud but changes nothing. A recorded driver call
- * stays pending until the active controller has made the change. The wrapper has no method `tag`, because no object of
- * the cluster shows a change of tags.
+ * Wraps a driver for the observe mode: the wrapper reads from the cloud but changes nothing. The wrapper records a
+ * driver call that changes the cloud. This call stays pending until the active controller has made the change. The
+ * wrapper has no method `tag`, because no object of the cluster shows a change of tags.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** The maximum number of values in one request, because EC2 allows no more values in one filter. */
 const MOST = 200;
-/** The minimum time between the starts of two requests, within which lookups share one request. */
+/** The minimum time between the starts of two requests. All lookups within this time share one request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -14,8 +14,8 @@ interface Waiting<T> {
 }
 
 /**
- * Combines lookups that differ in one value into shared requests. A lookup never returns data from before its start,
- * because new lookups wait for the next request.
+ * Combines lookups that differ in one value into shared requests. A new lookup never joins a request that has already
+ * started, so the result is never older than the lookup.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;

@@ -174,8 +174,8 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
    * Deletes the VM with its NICs and disks. `delete` resolves when the cloud reports that the VM is deleted or absent.
-   * Before the VM is gone, its kubelet could register its Node again. A long deletion may reject with
-   * `DeadlineExceeded`, and the caller repeats the call.
+   * `delete` must not resolve earlier, because the kubelet of an existing VM could register its Node again. A long
+   * deletion may reject with `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**

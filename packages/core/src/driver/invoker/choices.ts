@@ -84,7 +84,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** An alternative without a zone and a subnet applies to every zone. */
+/** Returns the alternatives for a zone. An alternative without a zone and a subnet applies to every zone. */
 const within = (zone: Alternative | undefined, alternatives: readonly Alternative[]): readonly Alternative[] =>
   zone === undefined
     ? alternatives

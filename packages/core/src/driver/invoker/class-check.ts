@@ -33,7 +33,10 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/** If the class itself is invalid, `checkClass` reports its problems, and the result is empty. */
+/**
+ * Returns the problems of the alternatives of a class. If the class itself is invalid, the result is empty, and
+ * `checkClass` reports the problems of the class.
+ */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

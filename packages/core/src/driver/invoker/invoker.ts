@@ -257,7 +257,7 @@ async function create<Spec, Credentials>(
   });
   // The creation of a bootstrap token may need slow requests, during which another process may become the leader.
   await confirmLeader(fence, 'create');
-  // A Buffer is printed as text, so the redaction can find the user data in the text of an error.
+  // Drivers print a Buffer as text, so the redaction can find the user data in the text of an error.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));

@@ -34,7 +34,7 @@ const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Mark
 
 const MOST = 20;
 
-/** If the annotation has a problem, `alternatives` is empty. */
+/** The content of the annotation with alternatives. If the annotation has a problem, `alternatives` is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];

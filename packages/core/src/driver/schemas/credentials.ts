@@ -34,7 +34,7 @@ interface Decoded {
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Every driver call reads the Secrets, so the decoded Secrets are cached. */
+/** Decodes a Secret. Every driver call reads the Secrets, so the function caches the decoded Secrets. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;

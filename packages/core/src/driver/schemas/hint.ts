@@ -100,7 +100,10 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Returns true if the message contains the value as a whole word, except in the names of error codes. */
+/**
+ * Returns true if the message contains the value as a whole word. A value that is the name of an error code never
+ * matches.
+ */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

@@ -15,7 +15,9 @@ const SHORTEST_LINE = 16;
 /** Returns the minimum length of a secret value for a key of a Secret. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** The values of placeholders differ between machines, so the redaction searches the text between placeholders. */
+/**
+ * The values of placeholders differ between machines, so the redaction searches for the text between the placeholders.
+ */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /** Matches a JSON key before a placeholder, such as `","nodeName":"`, which is not secret. */

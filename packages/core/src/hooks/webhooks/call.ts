@@ -74,7 +74,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // The end of the loop closes the connection.
+    // The error ends the loop, and the end of the loop closes the connection.
     if (bytes > LARGEST_ANSWER_BYTES)
       throw new Error(`the response of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);

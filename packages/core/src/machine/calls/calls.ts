@@ -36,7 +36,7 @@ const JUMP_MS = 2_000;
 const NOTHING: CallMemory = {};
 
 /**
- * The end of a driver call starts the next reconcile of the machine.
+ * Runs the driver calls of machines. The end of a driver call starts the next reconcile of its machine.
  * - A machine has at most one running driver call, so `create` and `delete` of one machine never overlap.
  * - A driver call that ignores its abort signal blocks only its own machine, and no longer counts toward the limit.
  */
@@ -61,7 +61,8 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // After a change of the system clock, the time of the last driver call is corrected to keep the remaining wait.
+    // After a change of the system clock, mcm corrects the time of the last driver call, so that the remaining wait
+    // does not change.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;

@@ -26,11 +26,11 @@ const LONGEST_IN_FIRSTS = 3;
  * The maximum random extension of the wait between two probes, so that not all classes send probes at the same time.
  */
 const JITTER = 0.2;
-/** When this number of creations may run at the same time, the shortage ends. */
+/** The shortage ends when this number of creations may run at the same time. */
 const OPEN_FROM = 64;
-/** A shortage is removed after this time without a probe. */
+/** mcm removes a shortage after this time without a probe. */
 const FORGET_AFTER_MS = 86_400_000;
-/** The `create` call of a machine must follow the choice of its offering within this time. */
+/** A machine must call `create` within this time after mcm has chosen its offering. */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
 
@@ -48,7 +48,7 @@ export interface OfferingShortage {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** Machines without alternatives need the capacity of a class in a zone. */
+/** Returns the key of the capacity that a machine without alternatives needs: a class in a zone. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 

@@ -4,8 +4,8 @@ import type { Choice } from '../../driver/offerings/alternative.ts';
 import { FirstCalls, type Waiting } from './first-calls.ts';
 
 /**
- * A probe delays the machines of other clusters at most for this time. A driver call that never ends blocks only its
- * own cluster.
+ * The longest time for which a probe delays the machines of other clusters. A driver call that never ends therefore
+ * blocks only its own cluster.
  */
 const PROBE_MS = 900_000;
 

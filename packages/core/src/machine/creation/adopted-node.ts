@@ -3,7 +3,10 @@ import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** mcm uncordons the Node of an adopted VM only before the join, because a later cordon comes from another client. */
+/**
+ * Returns true if the machine has not joined yet. mcm uncordons the Node of an adopted VM only before the join, because
+ * a later cordon comes from another client.
+ */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';

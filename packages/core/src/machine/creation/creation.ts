@@ -298,7 +298,8 @@ function planRetry(
 
 function sayFailed(o: MachineObservation, error: MachineError, at: Date, description: string): Action[] {
   const status = failed(o, error, at, description);
-  // The two descriptions can be similar, because each description contains the message of the cloud.
+  // The description of a waiting machine can be similar to the description of its own failure, because both contain the
+  // message of the cloud.
   const isOwnNow = isBorrowed(o.machine.status?.lastOperation?.description) && !isBorrowed(description);
   if (!isOwnNow && isSimilarStatus(o.machine.status, status)) return [];
   const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
@@ -318,7 +319,10 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
   return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, at);
 }
 
-/** Another controller may have written only one of two fields: the priority annotation or the Node label. */
+/**
+ * Returns the action that adds missing metadata. Another controller may have written only one of two fields: the
+ * priority annotation or the Node label.
+ */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;

@@ -120,7 +120,9 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** An annotation records that the machine was Failed, before the phase changes. */
+/**
+ * Starts the deletion of a machine. Before the phase changes, mcm records in an annotation that the machine was Failed.
+ */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };

@@ -13,7 +13,7 @@ interface News {
 }
 
 /**
- * Returns the events about blockers of a drain. A budget that blocks more and more pods causes no further event,
+ * Returns the events about blockers of a drain. If a reported budget blocks more pods, mcm sends no further event,
  * because the user must change only the budget.
  */
 export function blockerEvents(

@@ -15,8 +15,8 @@ const KEPT = 'is kept for an investigation until';
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine (incident 30). A crash after the deletion of the Machine would leave an orphan
- * without a record, so the record is written first.
+ * Keeps the VM of a Failed machine (incident 30). mcm writes the record first, because a crash after the deletion of
+ * the Machine would otherwise leave an orphan without a record.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;

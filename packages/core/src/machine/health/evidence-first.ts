@@ -5,7 +5,10 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 /** The maximum time for which mcm collects evidence before it marks a machine as Failed. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
-/** The MachineSet deletes a Failed machine, so its evidence must be stored first. */
+/**
+ * Stores the evidence of a machine before mcm marks the machine as Failed, because the MachineSet deletes a Failed
+ * machine.
+ */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;
   const failing = plan.actions.find(isMarkingFailed);

@@ -251,8 +251,8 @@ function toUnknown(
 
 /**
  * Returns true if a healthy Node is no longer selected for an in-place update and reports no update result. The manager
- * can withdraw an update at the moment at which the machine controller writes the phase. A cordoned candidate waits for
- * its next update.
+ * can withdraw an update at the moment at which the machine controller writes the phase. The result is false for a
+ * cordoned candidate, because the candidate waits for its next update.
  */
 function isWithdrawn(o: MachineObservation): boolean {
   const { machine, node } = o;

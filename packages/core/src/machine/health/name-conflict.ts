@@ -8,7 +8,10 @@ import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 /** mcm deletes a Node with an unknown VM only after this time, or after a lookup of the VM. */
 const LET_BE_MS = 60_000;
 
-/** The time between two lookups of the VM, which repeat because the clocks of mcm and the API server may differ. */
+/**
+ * The time between two lookups of the VM. mcm repeats the lookup, because the clocks of mcm and the API server may
+ * differ.
+ */
 const LOOKUP_MS = 30_000;
 
 /**

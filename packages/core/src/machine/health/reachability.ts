@@ -92,7 +92,10 @@ export function stepReachability(
 export interface Probes {
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Returns the time in milliseconds since the last response of the control API server, which can replace a probe. */
+  /**
+   * Returns the time in milliseconds since the last response of the control API server. A recent response can replace a
+   * probe.
+   */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
 }
 
@@ -260,7 +263,7 @@ async function probe(
   }
 }
 
-/** The time of an outage must not count, so the health timeout of Unknown machines starts again. */
+/** Restarts the health timeout of Unknown machines, because the time of an outage must not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

@@ -9,9 +9,9 @@ import { act, type Plan } from '../model/plan.ts';
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
- * The controllers of MachineSets and MachineDeployments do not read Nodes, so readiness taints are recorded on
- * machines. A machine with recorded readiness taints does not count as available. The readiness taints are recorded
- * before the phase becomes Running.
+ * Records readiness taints on machines, because the controllers of MachineSets and MachineDeployments do not read
+ * Nodes. A machine with recorded readiness taints does not count as available. mcm records the readiness taints before
+ * the phase becomes Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
   const phase = phaseOf(machine);

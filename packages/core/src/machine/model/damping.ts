@@ -22,7 +22,8 @@ export type Damping = { readonly until: Date } | 'read';
  * Decides whether a health write needs a delay.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
- * a write requires a read of the Node and a delay of up to one minute. A write that reports a recovery is not delayed.
+ * a write requires a read of the Node and a delay of up to one minute. mcm never delays a write that reports a
+ * recovery.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
   if (!writes || isOver(writes, now) || writes[kind] < FREE[kind]) return undefined;

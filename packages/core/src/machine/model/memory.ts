@@ -15,8 +15,8 @@ export interface KeepingState {
 }
 
 /**
- * Facts about a machine that are stored only in the memory of the process. A restart loses these facts, which may delay
- * the machine, but never loses a VM.
+ * Facts about a machine that are stored only in the memory of the process. The loss of these facts after a restart may
+ * delay the machine, but mcm never loses a VM.
  */
 export interface MachineMemory {
   drain: DrainMemory;
@@ -35,7 +35,7 @@ export interface MachineMemory {
   drift?: string;
   decided?: string;
   held?: boolean;
-  /** A Node that exists in the cache, but not in the API server at the time of a request. */
+  /** A Node that the cache contains, although the API server did not have the Node at the time of a request. */
   missingNode?: { readonly uid: string; readonly at: Date };
   unprotectedSince?: Date;
   /** True if the API server has the class and the Secrets, or if the process has no permission to read them. */

@@ -82,7 +82,7 @@ export interface MachineObservation {
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
-  /** The time since which the class or a Secret lacks the finalizer of mcm, for a machine without a recorded action. */
+  /** For a machine without a recorded action, the time since which the class or a Secret lacks the finalizer of mcm. */
   readonly unprotectedSince?: Date | undefined;
   /** True if the cache lacks the class or a Secret, and no controller has recorded an action for the machine. */
   readonly inputsMissing?: true | undefined;

@@ -27,7 +27,7 @@ export type Action =
       /** mcm may delay a health write if health writes are too frequent. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
-      /** A report about a deletion is delayed if another process overwrites it repeatedly. */
+      /** mcm delays a report about a deletion if another process overwrites the report repeatedly. */
       readonly reports?: string | undefined;
     }
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
@@ -53,7 +53,7 @@ export type Action =
   | { readonly do: 'deleteToken' }
   | { readonly do: 'deleteMachine' }
   /**
-   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the write also removes the
+   * With `tolerant`, mcm records an error of the write and continues. With `release`, the write also removes the
    * finalizer of mcm from the Node.
    */
   | {

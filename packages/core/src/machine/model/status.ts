@@ -78,8 +78,7 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * If the similarity of two texts exceeds this value, they count as equal, such as errors that differ only in request
- * IDs.
+ * Two texts count as equal if their similarity exceeds this value, for example errors that differ only in request IDs.
  */
 const SIMILAR = 0.75;
 

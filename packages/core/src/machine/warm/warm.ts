@@ -27,7 +27,10 @@ const annotatePower = (power: string | null): Action => ({
   annotations: { [Annotations.WarmPower]: power },
 });
 
-/** The power state is recorded before each call of `stop` or `start`, so that mcm repeats the call after a restart. */
+/**
+ * mcm records the power state before each call of `stop` or `start`, so that the next process can repeat the call after
+ * a restart.
+ */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
   const power = powerOf(o.machine);
@@ -80,7 +83,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
-  // Other programs would treat a Node that is not Ready as an outage, so the Node of a stopped VM is deleted. The
+  // mcm deletes the Node of a stopped VM, because other programs would treat a Node that is not Ready as an outage. The
   // kubelet on a stopped VM cannot register the Node again.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
@@ -88,7 +91,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/** A stopped VM has no Node that shows that the VM exists, so mcm looks up the VM periodically. */
+/** No Node shows whether a stopped VM still exists, so mcm looks up the VM periodically. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));

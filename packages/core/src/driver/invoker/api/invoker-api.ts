@@ -150,12 +150,12 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** The check that this process is still the leader, or undefined without leader election. */
   readonly fence?: Fence | undefined;
-  /** Returns the ID of the control cluster of this process, without which new VMs get no owner tag. */
+  /** Returns the ID of the control cluster of this process. If the ID is unknown, new VMs get no owner tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** The IDs of the control clusters that the current control cluster replaced. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
-  /** Returns other classes for a machine whose class has credentials that the cloud refuses. */
+  /** Returns other classes whose credentials mcm may use if the cloud refuses the credentials of a machine's class. */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;

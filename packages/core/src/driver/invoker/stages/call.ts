@@ -6,7 +6,7 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
-/** A step of each driver call, which may refuse a call, delay a call, or change its result. */
+/** A step of each driver call. A stage may refuse a call, delay a call, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
 export interface Call {
@@ -25,7 +25,7 @@ export interface Call {
   readonly progress: Progress;
 }
 
-/** The progress of a driver call, which the outer stages read after a failure. */
+/** The progress of a driver call. The outer stages read the progress after a failure. */
 interface Progress {
   /** Whether the driver has received the request. */
   sent: boolean;

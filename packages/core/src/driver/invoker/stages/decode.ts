@@ -54,8 +54,8 @@ export const decodeStage =
   };
 
 /**
- * Checks whether the provider spec allows the zone of a new machine. The zone of a machine that already has a VM is not
- * checked.
+ * Checks whether the provider spec allows the zone of a new machine. If the machine already has a VM, the function does
+ * not check the zone.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {

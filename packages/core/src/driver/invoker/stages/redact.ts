@@ -9,7 +9,10 @@ const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded
 /** Error codes that prove that the cloud accepts the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
-/** If the user must change the class or its Secret, the error gets a hint, and the problem is reported on the class. */
+/**
+ * If the user must change the class or its Secret, the stage adds a hint to the error, and reports the problem on the
+ * class.
+ */
 export const redactStage =
   <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
   async (call, next) => {
