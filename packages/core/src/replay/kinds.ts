@@ -22,7 +22,7 @@ interface Repeatable {
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The refusal of a plan, which a replay compares like any other result. */
+/** The refusal of a plan. A replay compares a refusal like any other result. */
 interface Refused {
   readonly refused: string;
 }

@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** The path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** The page pauses after this number of lines, so that the process can do other work. */
+/** The output of the page pauses after this number of lines, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {

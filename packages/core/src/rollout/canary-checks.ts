@@ -1,4 +1,4 @@
-/** The result of a read of the pods of canaries. */
+/** The result after the manager has read the pods of the canaries. */
 export type CanaryCheck = 'Ready' | 'NotReady' | 'Unknown';
 
 /** Reports the checks of the pods of canaries to the metrics. */

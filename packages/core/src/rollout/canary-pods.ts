@@ -79,8 +79,8 @@ export function unreadyText(seen: CanaryPods | undefined): string {
 const UNREADABLE = 'the manager cannot read the pods of the canaries: ';
 
 /**
- * Returns the error in the condition of a deployment if the manager cannot read the pods of its canaries. Programs that
- * have no access to the pods read this condition.
+ * If the manager cannot read the pods of the canaries, returns the error from the condition of the deployment. Programs
+ * without access to the pods read this condition.
  */
 export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>): CanaryPods | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);

@@ -11,8 +11,7 @@ export const waitsForCapacity = (machine: Machine): boolean =>
  * Allows one more unavailable machine for each new machine that waits for capacity, up to `maxSurge` - `minSurge`. The
  * deletion of an old machine frees capacity in the cloud.
  * @param minSurge The minimum surge, or undefined if the rollout waits for its whole surge
- * @param machines The machines
- * of the current set
+ * @param machines The machines of the current set
  */
 export function withLessSurge(limits: Limits, minSurge: number | undefined, machines: readonly Machine[]): Limits {
   if (minSurge === undefined) return limits;

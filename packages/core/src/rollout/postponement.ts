@@ -10,7 +10,9 @@ const SECONDS = /^\d{1,11}$/;
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /** The label has an effect until this time, or until it is removed if the time is undefined. */
+  /**
+   * The time until which the label has an effect. If the time is undefined, the label has an effect until its removal.
+   */
   readonly until: Date | undefined;
 }
 

@@ -35,8 +35,8 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 }
 
 /**
- * Returns the default revision for an undo: 0, or the highest revision of a set with another template. If the class of
- * the current template does not exist, an undo returns to the newest revision.
+ * Returns the default revision for an undo: the highest revision of a set with another template, or 0 without such a
+ * set. If the class of the current template does not exist, an undo returns to the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

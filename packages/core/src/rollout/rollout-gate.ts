@@ -12,7 +12,7 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
-/** Settings from the rollout annotations, which are off by default. */
+/** The settings from the rollout annotations. All settings are off by default. */
 export interface RolloutSettings {
   /** The number of canaries; 0 disables canaries. */
   readonly canary: number;
@@ -23,7 +23,10 @@ export interface RolloutSettings {
   /** If the cloud has no capacity, the rollout continues with at least this surge (default: `maxSurge`). */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
-  /** Without a last good template, the rollout pauses after a failure. */
+  /**
+   * Whether the rollout returns to the last good template after a failure. Without a last good template, the rollout
+   * pauses.
+   */
   readonly undoOnFailure: boolean;
   readonly canaryPodsReady?: boolean | undefined;
   /** Whether the rollout stops after a failed in-place update, and the manager does not replace the machine. */
@@ -135,8 +138,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * The limit of the current set depends only on its machines, so a restart of mcm does not change the limit. When an
- * unhealthy machine recovers, its soak time starts again, so unstable canaries delay the rollout.
+ * Returns the limit of the current set. The limit depends only on the machines of the set, so a restart of mcm does not
+ * change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable canaries delay the
+ * rollout.
  * @param replicas the number of machines of the current set, including machines that will be created
  */
 export function gateOf(
@@ -179,7 +183,7 @@ export interface GateInput {
   readonly now: Date;
 }
 
-/** Returns true if the rollout returns to the last good template, and therefore is neither delayed nor paused. */
+/** Returns true if the rollout returns to the last good template. mcm neither delays nor pauses such a rollout. */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
@@ -189,8 +193,8 @@ const isObserved = ({ deployment, rolloutSettings, current }: GateInput): boolea
   !isReturn(deployment, current);
 
 /**
- * The creation of a deployment is not a rollout. Without old machines, a rollout lasts until all machines have the new
- * template.
+ * Returns true during a rollout. The creation of a deployment is not a rollout. After the last old machine is gone, the
+ * rollout lasts until all machines have the new template.
  */
 const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
   rolling ||

@@ -37,7 +37,7 @@ function identity(template: MachineTemplateSpec): unknown {
   const { class: machineClass, ...spec } = template.spec;
   const { kind: _kind, ...reference } = machineClass;
   const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !IN_PLACE.has(field)));
-  // Typed clients write the field `creationTimestamp: null` into templates, so it is ignored.
+  // Typed clients write the field `creationTimestamp: null` into templates, so the function ignores this field.
   const { creationTimestamp: _time, ...metadata } = { creationTimestamp: null, ...withoutHashLabel(template).metadata };
   return { metadata, spec: { ...rest, class: reference } };
 }

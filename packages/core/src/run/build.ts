@@ -14,7 +14,10 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** The informers of objects that only some machines need, and for which the start of the controller does not wait. */
+  /**
+   * The informers of objects that only some machines need. The start of the controller does not wait for these
+   * informers.
+   */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
   /**

@@ -27,7 +27,10 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** The shared components are created before the controllers, so they get functions that start a reconcile. */
+/**
+ * Functions that start a reconcile. The process creates the shared components before the controllers, so the components
+ * get these functions.
+ */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;

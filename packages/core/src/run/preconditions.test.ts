@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** The precondition of a request is the version or the UID from the decision, so the API server refuses the request. */
+/**
+ * The version or the UID from the decision is the precondition of each request, so the API server refuses an outdated
+ * request.
+ */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

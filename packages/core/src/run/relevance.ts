@@ -5,7 +5,7 @@ import { releasesMore } from '../safety/orphans/quarantine.ts';
 import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
 /**
- * Returns true if the machine needs a VM. New capacity is urgent, so machines without a VM are reconciled before
+ * Returns true if the machine needs a VM. New capacity is urgent, so mcm reconciles machines without a VM before
  * machines that are being drained.
  */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
@@ -22,7 +22,10 @@ const SETTINGS = [
 const isProtected = ({ metadata }: MachineClass): boolean =>
   metadata.finalizers?.includes(Finalizers.MachineControllerManager) === true;
 
-/** Among changes of a class's metadata, only the finalizer matters, because a new machine waits for it. */
+/**
+ * Returns true if the change of a class can affect its machines. Among the metadata, only some annotations and the
+ * finalizer matter. A new machine waits for the finalizer.
+ */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (isProtected(change.object) && !isProtected(change.old)) ||

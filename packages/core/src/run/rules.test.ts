@@ -59,7 +59,7 @@ test('a bootstrap token lives as long as the creation timeout, and its name is u
   const rig = await startRig({ joinAfterMs: undefined });
   await rig.createClass('joining', 'join <<BOOTSTRAP_TOKEN>>');
   const spec = { class: { kind: 'MachineClass', name: 'joining' }, creationTimeout: '2h' } as const;
-  // The original uses only a part of each name, which is equal in the first two names.
+  // The original uses only a part of each name. This part is equal in the first two names.
   for (const name of ['a-same1', 'b-same1', 'x']) await rig.createMachine(name, spec);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   const tokens = (await rig.admin.resource(secrets, 'kube-system').list()).items;

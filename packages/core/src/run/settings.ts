@@ -1,7 +1,10 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Metadata servers use plain http, and no router forwards link-local addresses. */
+/**
+ * Matches the addresses of metadata servers. Metadata servers use plain http, and no router forwards link-local
+ * addresses.
+ */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables by name, as in `process.env`. */

@@ -23,7 +23,7 @@ export function watchCaches(controllers: Controllers, parts: Parts): void {
 }
 
 function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories, pace }: Parts): void {
-  // After an outage of a watch, all machines are reconciled, because the watch missed changes.
+  // After an outage of a watch, the controller reconciles all machines, because the watch missed changes.
   const all = (): readonly Key[] => caches.machines.store.list().map(keyOf);
   machine.watch(caches.machines, (change) => {
     if (change.type === 'deleted') {

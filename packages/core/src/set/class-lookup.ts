@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** A class may exist on the API server before the cache contains it, so the cache is checked again after this delay. */
+/** A class may exist on the API server before the cache contains it, so mcm checks the cache again after this delay. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -25,8 +25,8 @@ export class ClassLookup {
   }
 
   /**
-   * The cache may lack a new class, so the class is read from the API server before a warning. A slash in the name
-   * would change the path of the request, so the name is refused.
+   * The cache may lack a new class, so mcm reads the class from the API server before it sends a warning. A slash in
+   * the name would change the path of the request, so mcm refuses such a name.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -73,7 +73,7 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** The data about a set that is stored only in memory, and that mcm computes again after a restart. */
+/** The data about a set that mcm stores only in memory. After a restart, mcm computes the data again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
@@ -250,7 +250,8 @@ export class SetReconciler {
       full: room === 0 || plan.waiting !== undefined,
     });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
-    // After a restore of the API server, the restored set may have other machines, so mcm waits for a proof.
+    // After a restore of the API server, the set may have other machines, so mcm waits for a proof that no restore has
+    // happened.
     if (toDelete.length + plan.create > 0 && !this.#isProven()) {
       entry?.ended(
         'mcm creates and deletes no machine now, because the API server may have an older state after the lost connection',
@@ -321,7 +322,10 @@ export class SetReconciler {
     return deletionCauses(toDelete, { set, deployment, siblings, named, alive });
   }
 
-  /** A cordoned Node may belong to a VM that is being drained, so no new machine may have the name of this Node. */
+  /**
+   * Returns true if a cordoned Node has the name. This Node may belong to a VM that is being drained, so no new machine
+   * may have the name.
+   */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
     const store = nodes?.informer.store;
@@ -331,7 +335,10 @@ export class SetReconciler {
     );
   }
 
-  /** Replicas that the deployment is about to remove do not count as missing. */
+  /**
+   * Returns the number of machines that the set may create. Replicas that the deployment is about to remove do not
+   * count as missing.
+   */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;

@@ -71,7 +71,7 @@ export class SetStatusWriter {
     );
     const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // Clients wait for a set without a deployment, so its status is written at once when the set is complete.
+    // Clients wait for a set without a deployment, so mcm writes the status at once when such a set is complete.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

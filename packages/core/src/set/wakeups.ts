@@ -9,7 +9,7 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 /** A reconcile of a set is delayed by this time, because many machines can change together. */
 const SWARM_MS = 20;
 
-/** A set with an equal name but another UID is not the owner. */
+/** Returns the MachineSet that owns the machine. A set with an equal name but another UID is not the owner. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;

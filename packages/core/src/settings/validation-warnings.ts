@@ -60,7 +60,10 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** Labels and annotations on the Node with a value such as "no" have an effect, like any value. */
+/**
+ * Returns warnings about misleading values of labels and annotations on the Node. A value such as "no" has the same
+ * effect as any other value.
+ */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);

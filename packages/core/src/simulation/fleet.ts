@@ -52,7 +52,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** The cost of a call grows with the size of the fleet. */
+  /** Returns all machines. The cost of a call grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }

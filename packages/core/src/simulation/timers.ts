@@ -18,7 +18,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** If a due action schedules another action, the new action runs later. */
+  /** Runs the actions that are due. If a due action schedules another action, the new action runs later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

@@ -7,7 +7,10 @@ import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 import { PodSpans } from './pod-spans.ts';
 
-/** With the UID of the machine as an attribute, the tracer adds a driver call to the trace of its machine. */
+/**
+ * The attribute with the UID of the machine. With this attribute, the tracer adds a driver call to the trace of its
+ * machine.
+ */
 const MACHINE_UID = 'machine.uid';
 
 /** Records one trace for each machine, from its creation to its deletion. */

@@ -31,7 +31,7 @@ export interface Traces {
 
 /**
  * Starts tracing if it is enabled. The code for tracing is loaded only if tracing is enabled. The exporter connects to
- * the server with the first span.
+ * the server when it sends the first span.
  */
 export async function openTraces(
   settings: TracingSettings | TracingOff,

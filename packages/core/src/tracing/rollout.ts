@@ -68,7 +68,10 @@ class RolloutTracer {
   readonly #exporter: SpanExporter;
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
-  /** The start times of rollouts, by the UID of the deployment, except rollouts that began before mcm. */
+  /**
+   * The start times of rollouts, by the UID of the deployment. The map does not contain rollouts that began before the
+   * start of mcm.
+   */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
 

@@ -27,5 +27,5 @@ export function parseInstant(text: string | null | undefined): number | undefine
 
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
-/** The last criterion of sorts, so that a result does not depend on the order of the input. */
+/** Compares two texts as the last criterion of a sort, so that the result does not depend on the order of the input. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Returns true for an absent, empty or zero value, which typed objects of Go cannot distinguish. */
+/** Returns true for an absent, empty or zero value. Typed objects of Go cannot distinguish these values. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -27,7 +27,7 @@ interface Slot {
 
 /**
  * Divides the machines equally among the open zones. Machines in deletion count, so that a replacement stays in the
- * zone of its former machine. Machines in lost zones stay, so they reduce the number to divide.
+ * zone of its former machine. Machines in lost zones stay, so mcm subtracts these machines from the number to divide.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);

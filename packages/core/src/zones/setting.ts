@@ -19,7 +19,7 @@ export interface ZoneSetting {
   readonly standby: ReadonlyMap<string, number>;
   /** The names of zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
-  /** During a rollout, this number or percentage of the machines in each zone may be missing (default: no limit). */
+  /** The number or percentage of the machines in each zone that may be missing during a rollout (default: no limit). */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 

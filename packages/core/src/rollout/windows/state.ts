@@ -81,8 +81,8 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 }
 
 /**
- * Invalid annotations of the class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations
- * of the deployment are reported as errors of its spec.
+ * Invalid annotations of the class also stop the rollout, because a user wanted to limit rollouts. mcm reports invalid
+ * annotations of the deployment as errors of its spec.
  * @param ofClass the annotations of the template's class
  * @returns undefined if the rollout may continue
  */

@@ -12,7 +12,7 @@ export interface StartOptions extends Partial<RigOptions> {
   readonly controllers?: readonly string[];
 }
 
-/** The test must stop the rig and the control plane. */
+/** Creates a rig with a control plane. The test must stop the rig and the control plane. */
 export async function createRig({
   crds: served = crds,
   eventTtlMs,

@@ -25,7 +25,10 @@ const LIMIT = 5;
 /** A list of VMs takes less than this time. */
 const REMEMBERED_MS = 3_600_000;
 
-/** After an error with one of these codes, the other VMs of the class would probably get the same error. */
+/**
+ * Error codes that do not depend on one VM. The tag calls for the other VMs of the class would probably return the same
+ * error.
+ */
 const GENERAL: ReadonlySet<string> = new Set([
   'Unauthenticated',
   'PermissionDenied',
@@ -44,9 +47,9 @@ interface ClassState {
 }
 
 /**
- * Tags orphaned VMs, so that the console of the cloud shows them. The tags in the list of the cloud are the only state.
- * After a crash or a lost response, the next search compares the tags again. A failed tag call has no effect on the
- * stop, the quarantine and the deletion of a VM.
+ * Tags orphaned VMs, so that the console of the cloud shows them. mcm stores no state except the tags in the list of
+ * the cloud. After a crash or a lost response, the next search compares the tags again. A failed tag call has no effect
+ * on the stop, the quarantine and the deletion of a VM.
  */
 export class OrphanTags {
   readonly #o: OrphanTagOptions;
@@ -146,7 +149,7 @@ export class OrphanTags {
       recorder.event(machineClass, 'Normal', 'TaggingWorks', 'mcm can tag the orphaned VMs of the class again');
   }
 
-  /** The log and the events contain one message for all VMs of a class. */
+  /** Reports a failed tag call. The log and the events contain one message for all VMs of a class. */
   #failed(machineClass: MachineClass, { providerId, machineName }: ListedInstance, error: MachineError): void {
     const { log, recorder, stop } = this.#o;
     if (stop.aborted) return;

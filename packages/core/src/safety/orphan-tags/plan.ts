@@ -20,8 +20,8 @@ export const tagTime = (time: Date): string =>
     .toLowerCase();
 
 /**
- * Returns the changes of tags for a VM. The first reason of a quarantine stays, because later searches only know that
- * the VM is in quarantine.
+ * Returns the changes of tags for a VM. mcm keeps the first reason of a quarantine, because later searches only know
+ * that the VM is in quarantine.
  * @param tags the tags of the VM in the list of the cloud
  */
 export function tagChanges(state: TaggedState, tags: Readonly<Record<string, string>> = {}): TagChanges {

@@ -33,7 +33,7 @@ interface State {
  */
 const LIMIT = 20;
 
-/** A class has at most one listing of VMs at a time, even if a driver call never ends. */
+/** Lists the VMs of each class. A class has at most one listing at a time, even if a driver call never ends. */
 export class Listings {
   readonly #options: ListingOptions;
   readonly #states = new Map<Key, State>();

@@ -18,7 +18,10 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
   readonly namespace: string;
 }
 
-/** With an outdated list of machines, mcm could delete a VM or Node that is in use. */
+/**
+ * Reads all machines from the API server. With an outdated list of machines, mcm could delete a VM or Node that is in
+ * use.
+ */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
   let token: string | undefined;

@@ -88,7 +88,10 @@ export class NodeCollector {
     }
   }
 
-  /** A suspected Node belongs to this controller, has a kubelet that does not report, and no machine in the caches. */
+  /**
+   * Returns true if the Node may be an orphan. A possible orphan belongs to this controller, its kubelet does not
+   * report, and the caches contain no machine for the Node.
+   */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
     const name = node.metadata.labels?.[Labels.MachineName];
@@ -168,7 +171,10 @@ export class NodeCollector {
     }
   }
 
-  /** For a driver without the method `status`, the listings have already shown that the VM does not exist. */
+  /**
+   * Returns true if the cloud may still have the VM of the Node. For a driver without the method `status`, the listings
+   * have already shown that the VM does not exist.
+   */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

@@ -19,7 +19,7 @@ interface Lookup {
 
 /**
  * Finds the Ready Nodes of VMs without a machine. After an outage, the cache of Nodes may be older than the cache of
- * Machines. If the cache contains no Ready Node of a VM, all Nodes are listed once from the API server.
+ * Machines. If the cache contains no Ready Node of a VM, mcm lists all Nodes once from the API server.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;

@@ -123,8 +123,8 @@ export class OrphanDrains {
   }
 
   /**
-   * A user may have created the Machine for the VM after the search began. The controller uncordons the Node of an
-   * adopted VM.
+   * Returns true if a Machine refers to the VM. A user may have created the Machine after the search began. The
+   * controller then uncordons the Node of the adopted VM.
    */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));

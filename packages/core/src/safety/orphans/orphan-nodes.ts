@@ -93,8 +93,8 @@ export interface OrphanNodeInput extends NodeEvidence {
 }
 
 /**
- * The changes of Nodes without a machine. Before the deletion of an orphan, the caller must check the API servers and
- * the cloud.
+ * The planned changes of a Node without a machine. Before the deletion of an orphan, the caller must check the API
+ * servers and the cloud.
  */
 export interface OrphanNodePlan {
   readonly orphan: boolean;

@@ -60,7 +60,10 @@ export interface OrphanVm {
   readonly machineClass: MachineClass;
 }
 
-/** The Machine for a driver call has a new UID, so the driver can find the VM only by its provider ID. */
+/**
+ * Returns the Machine for a driver call about an orphaned VM. The Machine has a new UID, so the driver can find the VM
+ * only by the provider ID.
+ */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

@@ -65,7 +65,10 @@ export interface SuspectCounts {
   readonly stopped: number;
 }
 
-/** After a restart, mcm needs one more search before the deletion of an orphan. */
+/**
+ * The state of the search for orphans of one class. A restart loses this state, so mcm then needs one more search
+ * before the deletion of an orphan.
+ */
 interface ClassState {
   notBefore: Date;
   decided?: Listing;
@@ -96,7 +99,7 @@ export class OrphanCollector {
   readonly #tags: OrphanTags;
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
-  /** The time of the last restore from a backup, after which machines may be missing on the API server. */
+  /** The time of the last restore from a backup. After a restore, machines may be missing on the API server. */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -196,7 +199,10 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /** Without the event, operators would notice orphans only on the bill of the cloud. */
+  /**
+   * Reports that mcm cannot list the VMs of a class. Without the event, operators would notice orphans only on the bill
+   * of the cloud.
+   */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -320,7 +326,7 @@ export class OrphanCollector {
     return [...reported.values()].some(isDrained);
   }
 
-  /** The tags of a VM that is neither in quarantine nor stopped do not change. */
+  /** Changes the tags of a VM only if the VM is in quarantine or stopped. */
   #showTags(
     machineClass: MachineClass,
     vm: ListedInstance,

@@ -17,7 +17,7 @@ export type Use =
   | { readonly use: 'none' }
   /** The VM has no Node object, because the VM never joined or its Node object is lost. */
   | { readonly use: 'unseen' }
-  /** The Node of the VM belongs to a machine, whose provider ID is wrong. */
+  /** The Node of the VM belongs to a machine, but the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
   /** The Node of the VM belongs to no machine, so no machine controller drains the Node. */
   | { readonly use: 'unclaimed'; readonly node: Node };

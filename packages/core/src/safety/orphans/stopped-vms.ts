@@ -24,8 +24,8 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
     .join(',');
 
 /**
- * Stops orphaned VMs before their deletion. The deletion time of a stopped VM is recorded on the class after the stop.
- * If the process ends before the record is written, the next process stops the VM again, and deletes it later.
+ * Stops orphaned VMs before their deletion. mcm records the deletion time of a stopped VM on the class after the stop.
+ * If the process ends before it writes the record, the next process stops the VM again, and deletes it later.
  */
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;

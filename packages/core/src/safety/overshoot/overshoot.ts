@@ -244,7 +244,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
 
 /**
  * Creates the overshoot controller. Changes of machines and replicas start a reconcile of the overshoot controller, so
- * it needs no timer.
+ * the controller needs no timer.
  */
 export function createOvershootController(
   context: ControllerContext,

@@ -7,7 +7,7 @@ import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 export const DeletionCauses = {
   Autoscaler: 'autoscaler',
   ScaleDown: 'scale-down',
-  /** The cause of a deletion from a MachineSet with an old template and more machines than replicas. */
+  /** The MachineSet has an old template, and more machines than replicas. */
   Rollout: 'rollout',
   Unhealthy: 'unhealthy',
   OwnerDeleted: 'owner deleted',

@@ -87,7 +87,7 @@ export function deletionOrder(
   };
 }
 
-/** Returns the machines to delete. */
+/** Returns the machines that the set deletes first. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,

@@ -40,7 +40,8 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
 /**
- * Replicas whose machines have run pods count first, because their replacements delay other replacements for longer.
+ * Limits the counts to the number of open replicas. Replicas whose machines have run pods count first, because their
+ * replacements delay other replacements for longer.
  */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);

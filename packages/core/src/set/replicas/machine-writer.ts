@@ -128,7 +128,10 @@ export class MachineWriter {
       );
   }
 
-  /** Until the result of the create request is known, `numbers.unanswered` contains the name. */
+  /**
+   * Creates a machine with one request. Until the result of the request is known, `numbers.unanswered` contains the
+   * name.
+   */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -261,7 +264,7 @@ export class MachineWriter {
     this.#context.machines.recordWrite(written);
   }
 
-  /** Reads the machine from the API server after a conflict, and returns true if it is deleted. */
+  /** Reads the machine from the API server after a conflict, and returns true if the machine is deleted. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,

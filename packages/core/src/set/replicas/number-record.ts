@@ -6,7 +6,7 @@ import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } 
 export class NumberMemory {
   /** The names of machines whose create request got no response and is sent again. */
   readonly unanswered: Set<string>;
-  /** The names of existing machines, whose numbers may be missing in the annotation. */
+  /** The names of existing machines. The numbers of these machines may be missing in the annotation. */
   readonly existed = new Set<string>();
   caughtUp = false;
 
@@ -14,7 +14,10 @@ export class NumberMemory {
     this.unanswered = new Set(unanswered);
   }
 
-  /** The machine may be deleted before the next write of the annotation, so its existence is recorded. */
+  /**
+   * Records that a machine with the name exists, because the machine may be deleted before the next write of the
+   * annotation.
+   */
   exists(name: string): void {
     this.unanswered.delete(name);
     this.existed.add(name);
@@ -48,7 +51,7 @@ export class NumberRecord {
   /**
    * Reads the set once before the first creation, because another process may have created machines that the caches
    * lack.
-   * @returns false if the caches were outdated, so that the set must decide again
+   * @returns false if the caches were outdated; the set must then decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;

@@ -85,7 +85,7 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the time until which failed machines of the current set are kept. The deployment controller uses an equal
+   * Returns the time until which mcm keeps failed machines of the current set. The deployment controller uses the same
    * time.
    */
   #keptOf(
@@ -104,7 +104,8 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the number of machines that the set may create while machines are terminating (incident 24), or undefined.
+   * Returns the number of machines that the set may create while machines are terminating (incident 24), or undefined
+   * without a limit.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);

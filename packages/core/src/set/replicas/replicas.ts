@@ -51,7 +51,10 @@ const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], be
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/** Named machines of an earlier scale-down are all deleted first, and other named machines only up to the surplus. */
+/**
+ * Returns the named machines to delete: first all named machines of an earlier scale-down, and then other named
+ * machines up to the surplus.
+ */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;

@@ -20,8 +20,8 @@ interface DeploymentZones extends ZoneInput {
 export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
-   * The number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without
-   * surge deletes a machine before it creates the replacement in the zone of the deleted machine.
+   * For each deployment, the number of machines in each zone before the last deletions. A rollout without surge deletes
+   * a machine before it creates the replacement in the zone of the deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
