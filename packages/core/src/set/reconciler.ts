@@ -254,7 +254,7 @@ export class SetReconciler {
     // happened.
     if (toDelete.length + plan.create > 0 && !this.#isProven()) {
       entry?.ended(
-        'mcm creates and deletes no machine now, because the API server may have an older state after the lost connection',
+        'mcm creates and deletes no machine now, because the API server may have returned to an older state',
       );
       return { failure: undefined, lookAgain: again(PROOF_MS), ...reported };
     }

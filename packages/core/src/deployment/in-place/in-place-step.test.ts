@@ -45,7 +45,7 @@ describe('failed updates', () => {
   };
   const SILENT: UpdateState = { ...FAILED, marks: ['candidate', 'selected'] };
   const REST =
-    '. If an update succeeds later, mcm accepts the result. If a machine has no successful update, mcm replaces the machine after the health timeout, unless the timeout is disabled. To start another update, correct the template.';
+    '. If an update succeeds later, mcm accepts the result. mcm replaces a machine without a successful update after the health timeout, unless the timeout is disabled. To start another update, correct the template.';
   const said = (message: string): Condition =>
     ({ type: 'RolloutBlocked', status: 'True', reason: 'InPlaceUpdateFailed', message }) as Condition;
 

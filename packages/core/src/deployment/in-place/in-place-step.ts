@@ -62,7 +62,7 @@ function failedUpdates(
 }
 
 const REPLACED =
-  'If a machine has no successful update, mcm replaces the machine after the health timeout, unless the timeout is disabled.';
+  'mcm replaces a machine without a successful update after the health timeout, unless the timeout is disabled.';
 const KEPT = `mcm keeps the machines and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop. To replace a machine, delete the machine.`;
 
 const withMachines = ({ machines }: View, { set }: CountedSet) => ({

@@ -362,7 +362,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
     const because =
-      'the machine is unreachable, and the cluster has too few nodes to compare: checking the VM in the cloud';
+      'the machine is unreachable, and the cluster is too small for a circuit breaker: checking the VM in the cloud';
     if ('ask' in o.unconfirmed) return { ask: true, because };
     return { deadline: o.unconfirmed.waitUntil, because };
   }
