@@ -63,7 +63,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // The caches do not contain the Secrets of kube-system, so the token is read from the API server.
+    // The caches do not contain the Secrets of kube-system, so mcm reads the token from the API server.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);

@@ -39,7 +39,7 @@ export interface TargetCaches {
   readonly volumes: Informer<PersistentVolume>;
   readonly attachments: Informer<VolumeAttachment>;
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** The attach limits of the CSI drivers, which are unknown without permission to read CSINodes. */
+  /** The attach limits of the CSI drivers. Without permission to read CSINodes, the limits are unknown. */
   readonly csiNodes: Informer<CsiNode>;
 }
 
@@ -79,7 +79,10 @@ export interface CacheOptions {
 /** The key of the index `unrecorded`, which contains the Machines without a provider ID. */
 export const UNRECORDED = 'unrecorded';
 
-/** The time for which the caches stay open after a drain, because a rollout drains one node after the other. */
+/**
+ * The time for which the caches stay open after a drain. A rollout drains one node after the other, so the next drain
+ * often starts within this time.
+ */
 const DRAIN_LINGER_MS = 5 * 60_000;
 
 export function createCaches({

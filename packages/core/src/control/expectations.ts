@@ -34,8 +34,8 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 /**
  * The Machines for which this process has sent a delete request that the cache does not show yet.
  * - Without this record, a reconcile could still count a deleted machine, and delete a second machine.
- * - The response to a create request updates the cache at once, so created machines need no entry. A create request
- *   without a response is repeated with the same name (see machine-names.ts).
+ * - The response to a create request updates the cache at once, so created machines need no entry. If a create request
+ *   gets no response, mcm repeats the request with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3).
  */
 export class PendingDeletions {

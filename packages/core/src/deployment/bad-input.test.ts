@@ -59,8 +59,8 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * The CRD refuses these values, but mcm must accept stored objects with them after a take-over
- * (docs/compatibility/rules-deployments.md §3.1).
+ * The CRD refuses these values. After a take-over, stored objects may contain the values, so mcm must accept these
+ * objects (docs/compatibility/rules-deployments.md §3.1).
  */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',

@@ -20,7 +20,7 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/** A failed write of the rollout marks on a node is retried after this delay. */
+/** mcm retries a failed write of the rollout marks on a node after this delay. */
 const NODE_RETRY_MS = 5_000;
 /**
  * The delay of the next write after a conflict on a Node. Within this time, the cache usually receives the write that
@@ -153,7 +153,7 @@ export class PlanExecution {
 
   /**
    * Removes the selection for an update from nodes that have the current template. The cache may lack a new template or
-   * a new selection by a user, so the objects are read from the API server.
+   * a new selection by a user, so mcm reads the objects from the API server.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;

@@ -21,7 +21,7 @@ const postpone = (world: World, node: string, value: string | null = 'true') =>
 const waiting = async (world: World) =>
   findCondition((await world.deployment()).status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
 const names = (world: World): string[] => world.truth.store.list().map(({ metadata }) => metadata.name);
-/** A machine that was updated in place keeps its class, but moves to the current set. */
+/** An in-place update moves a machine to the current set, but the machine keeps its class. */
 const notUpdated = async (world: World): Promise<string[]> => {
   const set = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   return world.truth.store

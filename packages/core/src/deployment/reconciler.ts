@@ -248,7 +248,7 @@ export class DeploymentReconciler {
     }
   }
 
-  /** A plan that breaks a limit is a defect of mcm, which a condition reports. */
+  /** A plan that breaks a limit is a defect of mcm. A condition reports this defect. */
   async #plan(
     snapshot: DeploymentSnapshot,
     signal: AbortSignal,

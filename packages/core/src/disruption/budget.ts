@@ -52,9 +52,9 @@ export interface DisruptionBudget {
   readonly underWay: number;
   /**
    * The number of replicas that lost their machine and whose replacement has not joined yet.
-   * - An annotation marks a replacement, because the former machine may already be removed.
+   * - An annotation marks a replacement, because the former machine may no longer exist.
    * - Machines that an old set creates, and machines of another controller, count as replacements even without the
-   * annotation.
+   *   annotation.
    */
   readonly repairing: number;
   /**

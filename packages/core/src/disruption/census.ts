@@ -64,7 +64,7 @@ export class UnreachableCensus {
     });
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
-      // A change of the class annotations can override the circuit breaker, so the waiting machines are checked again.
+      // A change of the class annotations can override the circuit breaker, so mcm checks the waiting machines again.
       this.#notify(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {

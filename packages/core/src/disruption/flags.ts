@@ -3,7 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** The flags that limit replacements, which must have equal values in the manager and in the machine controller. */
+/** The flags that limit replacements. The flags must have equal values in the manager and in the machine controller. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),

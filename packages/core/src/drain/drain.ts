@@ -25,7 +25,7 @@ import { beginMove, busyDriverOf, byEviction, byPriority, mayMove, nextPlaceAt }
 export interface DrainPlan {
   /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** Whether the drain was forced, so that volumes may still be attached. */
+  /** Whether the drain was forced. After a forced drain, volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   readonly remove: readonly DrainPod[];
@@ -288,7 +288,7 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   };
 }
 
-/** A terminating pod is deleted with grace period 0 after the eviction timeout. */
+/** mcm deletes a terminating pod with grace period 0 after the eviction timeout. */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);

@@ -38,7 +38,7 @@ export interface DrainExplanation {
    * deletion.
    */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout, after which the policy determines the actions of the drain. */
+  /** The end of the drain timeout. After this time, the policy determines the actions of the drain. */
   readonly overAt: Date;
 }
 

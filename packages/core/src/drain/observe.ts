@@ -32,7 +32,7 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, which the status of the Node contains. If the cloud's ID of a volume is
+   * Returns the cloud's ID of a volume. The status of the Node contains this ID. If the cloud's ID of a volume is
    * unknown, only VolumeAttachments show where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;

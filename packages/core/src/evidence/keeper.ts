@@ -97,7 +97,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** Returns the secrets that the evidence must not contain; without them, no data of the VM is stored. */
+  /** Returns the secrets that the evidence must not contain. Without these secrets, mcm stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],

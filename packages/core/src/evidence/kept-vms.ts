@@ -12,7 +12,7 @@ import {
 import { labelOf, ownerOf } from '../driver/contract/bundle.ts';
 import { Lane } from '../flow/lane.ts';
 
-/** Limits for VMs of failed machines that are kept after their machines are deleted. */
+/** Limits for the VMs of failed machines that mcm keeps after the deletion of the machines. */
 export interface KeptVmOptions {
   readonly perClass: number;
   /** The time for which mcm keeps a VM, in milliseconds, starting when the VM would have been deleted. */
@@ -21,7 +21,7 @@ export interface KeptVmOptions {
 
 export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
 
-/** The record of a VM that is kept after its machine is deleted. A kept VM without a record is an orphan. */
+/** The record of a VM that mcm keeps after the deletion of its machine. A kept VM without a record is an orphan. */
 export interface KeptVm {
   readonly configMap: string;
   readonly uid: string;
@@ -60,7 +60,7 @@ export interface KeptVmsOptions extends KeptVmOptions {
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** Records are created one at a time, so that two machines cannot both use the last permitted record. */
+  /** mcm creates one record at a time, so that two machines cannot both use the last permitted record. */
   readonly #lane = new Lane(1);
   #running = 0;
 

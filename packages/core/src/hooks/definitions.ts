@@ -7,7 +7,7 @@ export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'bef
 /** A stage in the life of a machine at which the machine can wait for hooks. */
 export type HookStage = (typeof HOOK_STAGES)[number];
 
-/** A step of another program, for which the machine waits. */
+/** A step that another program executes while the machine waits. */
 export interface Hook {
   readonly stage: HookStage;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/** The name of a hook is a part of an annotation key, in which a name has at most 63 characters. */
+/** The name of a hook is a part of an annotation key. The name in an annotation key has at most 63 characters. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);

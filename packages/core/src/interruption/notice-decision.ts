@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly do: 'wait' }
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
-/** A notice about an unknown VM is kept for at least this time, because the cache of Machines may be outdated. */
+/** mcm keeps a notice about an unknown VM for at least this time, because the cache of Machines may be outdated. */
 const UNKNOWN_VM_MS = 120_000;
 
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });

@@ -18,7 +18,7 @@ const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 
 /** The assumed time between a notice without a deadline and the end of the VM, the shortest of all clouds. */
 const SHORTEST_NOTICE_MS = 30_000;
 
-/** A forged notice must not fill the Machine object, so the length of the cloud's text is limited. */
+/** A forged notice must not fill the Machine object, so mcm limits the length of the cloud's text. */
 const LONGEST_TEXT = 200;
 
 interface Annotated {

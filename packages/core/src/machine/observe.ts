@@ -234,7 +234,7 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/** An annotation of the machine overrides the annotation of the class, so only the effective annotation is checked. */
+/** An annotation of the machine overrides the annotation of the class, so mcm checks only the effective annotation. */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);

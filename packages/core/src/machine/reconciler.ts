@@ -27,7 +27,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** A reconcile is delayed by this time, because many machines can become unreachable together. */
+/** mcm delays a reconcile by this time, because many machines can become unreachable together. */
 const BREAKER_SWARM_MS = 5_000;
 
 /** The maximum number of steps in one reconcile, so that one machine does not block a worker. */

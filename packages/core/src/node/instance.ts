@@ -96,7 +96,7 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
 }
 
 /**
- * Returns true unless the provider IDs belong to two different VMs. IDs that cannot be compared count as equal in
+ * Returns false only if the provider IDs belong to two different VMs. IDs that cannot be compared count as equal in
  * `sameInstance`.
  */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>

@@ -143,7 +143,7 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 }
 
 /**
- * @throws KubeError of the API server; 409 if the Node was replaced, or if a list has changed, so that the caller must
+ * @throws KubeError of the API server; 409 if the Node was replaced, or if a list has changed; the caller must then
  * decide again.
  */
 export const patchNode = (

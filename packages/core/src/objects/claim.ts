@@ -59,7 +59,7 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * The original never releases an object, because it uses a strategic merge patch, which custom resources do not support
+ * The original never releases an object, because custom resources do not support the strategic merge patch that it uses
  * (BUG-1).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({

@@ -24,7 +24,7 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** The next number for a machine name, which no machine of the set has or had. */
+  /** The next number for a machine name. No machine of the set has or had this number. */
   readonly next: number;
   /** Numbers below `next` whose create requests got no response. Machines with these numbers may exist. */
   readonly open: readonly number[];

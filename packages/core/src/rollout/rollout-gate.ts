@@ -50,7 +50,7 @@ export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSetting
 /** A limit for the size of the current set while its template is not proven. */
 export interface Gate {
   readonly ceiling: number;
-  /** The time at which the set may grow further, unless an event allows the growth earlier. */
+  /** The latest time at which the set may grow further. An event may allow the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
   /** The reason for a condition about the wait; set only if a user must act. */

@@ -87,7 +87,7 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The path in `NODE_EXTRA_CA_CERTS`, which the process checks because Node.js ignores an unreadable file. */
+  /** The path in `NODE_EXTRA_CA_CERTS`. The process checks the file, because Node.js ignores an unreadable file. */
   readonly authorities?: string | undefined;
 }
 

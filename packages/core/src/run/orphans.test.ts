@@ -139,7 +139,7 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
   return rig;
 }
 
-/** The cache must not contain the machine of the test, so the machine is created shortly before the deletion. */
+/** The cache must not contain the machine of the test, so the test creates the machine shortly before the deletion. */
 const SHORTLY_MS = 2_000;
 
 test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
@@ -174,7 +174,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
   await rig.clock.advance(2 * SHORTLY_MS);
-  // The orphan collection deletes this VM, which proves that it has checked all VMs.
+  // The orphan collection deletes this VM. The deletion proves that the orphan collection has checked all VMs.
   expect(rig.cloud.vms).not.toContain(orphan);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });

@@ -20,7 +20,7 @@ export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   shown: '',
 });
 
-/** Creates the flag `--allow-plain-http`, with which every provider may send credentials over plain http. */
+/** Creates the flag `--allow-plain-http`. With this flag, every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow plain http to cloud endpoints on other hosts; the variable MCM_ALLOW_PLAIN_HTTP=true has the same effect',
@@ -35,7 +35,7 @@ export interface GivenSetting<T> {
 
 /**
  * Reads settings from flags and environment variables; flags take precedence. If several environment variables are set,
- * the first variable in the list is used. An empty setting counts as absent. All methods of `Settings` throw
+ * mcm uses the first variable in the list. An empty setting counts as absent. All methods of `Settings` throw
  * `ConfigError` with the setting and a hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
@@ -78,7 +78,7 @@ export class SettingSources {
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Returns the endpoint of a metadata server, which may use plain http with a link-local address. */
+  /** Returns the endpoint of a metadata server. The endpoint may use plain http with a link-local address. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

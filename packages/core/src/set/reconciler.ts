@@ -59,7 +59,7 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** A reconcile is delayed by this time, because many machines can become reachable together. */
+/** mcm delays a reconcile by this time, because many machines can become reachable together. */
 const BREAKER_SWARM_MS = 1_000;
 
 /**
@@ -346,7 +346,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** The cache may lack a new class, so the class is read from the API server. */
+  /** The cache may lack a new class, so mcm reads the class from the API server. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;

@@ -6,7 +6,7 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** A reconcile of a set is delayed by this time, because many machines can change together. */
+/** mcm delays a reconcile of a set by this time, because many machines can change together. */
 const SWARM_MS = 20;
 
 /** Returns the MachineSet that owns the machine. A set with an equal name but another UID is not the owner. */

@@ -54,7 +54,7 @@ const READINESS_PREFIX = 'readiness.k8s.io/';
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
-/** Heartbeats and messages would cause one write per minute and node, so they are ignored. */
+/** Heartbeats and messages would cause one write per minute and node, so the comparison ignores them. */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
   return actual.some((condition) => {

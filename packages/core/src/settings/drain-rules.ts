@@ -5,7 +5,7 @@ import { issueText } from '../values/issue-text.ts';
 
 const KEY = Annotations.DrainRules;
 
-/** Each pod is compared with each rule, so the number of drain rules is limited. */
+/** Each pod is compared with each rule, so mcm limits the number of drain rules. */
 const MOST = 20;
 
 const ruleSchema = z.strictObject({

@@ -48,10 +48,9 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
 /**
  * Chooses the zones of new machines.
  *
- * 1. The replacement of a lost machine stays in the zone of the lost machine, unless the zone is closed or has enough
- * machines.
+ * 1. If the zone of a lost machine is open and needs machines, the replacement stays in this zone.
  * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
- * the rollout replaces each old machine in its zone.
+ *    the rollout replaces each old machine in its zone.
  * 3. Among zones that lack equally many machines, the zone with the fewest machines comes first.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {

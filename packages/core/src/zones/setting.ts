@@ -13,7 +13,7 @@ export interface Zone {
 /** The zones of a deployment, and the settings of the zones. */
 export interface ZoneSetting {
   readonly zones: readonly Zone[];
-  /** The names of evacuated zones, whose machines mcm replaces in other zones. */
+  /** The names of evacuated zones. mcm replaces the machines of these zones in other zones. */
   readonly evacuated: ReadonlySet<string>;
   /** The names of zones whose machines are all unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;

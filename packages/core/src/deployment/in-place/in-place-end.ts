@@ -15,7 +15,7 @@ const Reasons = InPlaceUpdateReasons;
  * - A machine that moved to another set loses its update marks, because a MachineSet never deletes a machine with
  *   update marks.
  * - mcm uncordons a node after its update, because the machine of a cordoned node would stay unavailable.
- * - An in-place update that has not started is canceled, and an update in progress continues.
+ * - mcm cancels an in-place update that has not started. An update in progress continues.
  */
 export function endOfUpdates({
   deployment,

@@ -45,7 +45,7 @@ export function isOutdated(node: Node, current: MachineSet): boolean {
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/** Returns true if the in-place update to an older template has ended on the node, which stays drained. */
+/** Returns true if the in-place update to an older template has ended on the node. The node then stays drained. */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 

@@ -15,7 +15,7 @@ export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudge
   return hold && { reason: REASON, opensAt: undefined, because: hold.because, brief: hold.asked };
 }
 
-/** Returns the reason for which a rollout waits, if the status of the deployment names the rollout budget. */
+/** If the status of the deployment names the rollout budget, returns the reason why the rollout waits. */
 export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>): ClosedBudget | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
   if (waiting?.reason !== REASON) return undefined;

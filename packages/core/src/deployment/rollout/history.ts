@@ -3,8 +3,8 @@ import { oldestFirst } from '../../rollout/revisions.ts';
 
 /**
  * Returns the old sets to delete, starting with the oldest, so that at most `limit` sets remain
- * (docs/compatibility/rules-deployments.md §2.8). A set is deleted only if it has no machines and its status is up to
- * date. If one of the oldest sets must stay, more than `limit` sets remain, as in the original.
+ * (docs/compatibility/rules-deployments.md §2.8). mcm deletes a set only if the set has no machines and its status is
+ * up to date. If one of the oldest sets must stay, more than `limit` sets remain, as in the original.
  * @param machines the number of machines of a set, including terminating machines
  * @param limit `spec.revisionHistoryLimit`, or undefined to keep all sets
  */

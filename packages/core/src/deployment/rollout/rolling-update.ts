@@ -69,8 +69,8 @@ function reduce(
  * unhealthy machines first, and then as many available machines as `maxUnavailable` allows.
  * - Machines above the replicas of a set do not count, because the set is already deleting these machines.
  * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes postpone
- * their disruption.
- * - Available machines are deleted only if no failed machine waits for its replacement.
+ *   their disruption.
+ * - mcm deletes available machines only if no failed machine waits for its replacement.
  * - The total never falls from several machines to 0 (incident 10).
  */
 export function shrinkOld(

@@ -21,8 +21,8 @@ const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * Outside of a maintenance window, no machine is deleted or updated because of a new template. Outside of a maintenance
- * window, the sets are scaled and failed machines are replaced.
+ * Outside of a maintenance window, mcm deletes or updates no machine because of a new template. mcm still scales the
+ * sets and replaces failed machines.
  * @param inPlace steps that complete an in-place update that has already started
  * @returns undefined if the rollout may continue
  */

@@ -65,10 +65,10 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
  * (docs/compatibility/rules-deployments.md §9.2). A new entry of the deletion list also updates the time of the last
  * scaler change. The original may keep the time of the last scaler change only in memory, and then writes the set every
  * second (ODD-8).
- * @param machines the machines of the deployment by name; other names are removed from the list (ODD-14).
+ * @param machines the machines of the deployment by name; mcm removes other names from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns a time in milliseconds since 1970, up to which names belong to an earlier scale-down of the
- * machine's set.
+ * @param coveredFor Returns a time in milliseconds since 1970. Names up to this time belong to an earlier scale-down of
+ * the machine's set.
  */
 export function planTriggers(
   deployment: MachineDeployment,

@@ -4,7 +4,7 @@ export interface GrowthRule {
   readonly replicas: number;
   /** The maximum replicas of the current set while its template is not proven, or undefined without a limit. */
   readonly ceiling?: number | undefined;
-  /** The last good set, which gets the replicas that the current set may not have. */
+  /** The last good set. This set gets the replicas that the current set may not have yet. */
   readonly good?: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface PlannedEvent {
 /** A planned rollback. The deployment to write, without the rollback request. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The set of the restored revision, whose nodes lose the taint PreferNoSchedule. */
+  /** The set of the restored revision. The nodes of this set lose the taint PreferNoSchedule. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }

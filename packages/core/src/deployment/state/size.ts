@@ -12,8 +12,8 @@ export interface SetSize {
   /** The number of terminating machines that count in addition to the replicas (default: 0). */
   readonly leaving?: number | undefined;
   /**
-   * The number of replicas without a machine or with a terminating machine. A replica has a machine from the time when
-   * the create request is sent.
+   * The number of replicas without a machine or with a terminating machine. A replica has a machine as soon as mcm has
+   * sent the create request.
    */
   readonly open?: number | undefined;
   /** The number of unreachable machines that an open circuit breaker protects from a rollout. */

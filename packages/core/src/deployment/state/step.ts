@@ -59,7 +59,7 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The reason why the rollout waits, which a condition reports. */
+    /** The reason why the rollout waits. A condition reports this reason. */
     readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
     readonly annotate?: readonly string[];
     readonly mark?: ReadonlyMap<string, string | null>;

@@ -64,7 +64,7 @@ export function warmMachine(
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
-  /** The names of machines whose create request has an unknown result, by the UID of the deployment. */
+  /** For each deployment, the names of the machines whose create request has an unknown result. */
   readonly #unanswered = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext) {

@@ -54,7 +54,8 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // An outdated cache could lead to a duplicate set with additional machines, so the set is read from the API server.
+    // An outdated cache could lead to a duplicate set with additional machines, so mcm reads the set from the API
+    // server.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }

@@ -8,9 +8,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Returns at most one write per set, with all changes of the set. Sets that shrink are written first, so that a crash
- * between two writes leaves no surplus machine. A set that loses its last machines is written last, after all sets have
- * recorded the new replicas of the deployment.
+ * Returns at most one write per set, with all changes of the set. mcm first writes the sets that shrink, so that a
+ * crash between two writes leaves no surplus machine. mcm writes a set that loses its last machines only after all sets
+ * have recorded the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -50,7 +50,8 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause in which no machine moves between sets, so that an old set may replace a failed machine.
+ * Returns true during a pause in which no machine moves between sets. In such a pause, an old set may replace a failed
+ * machine.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));

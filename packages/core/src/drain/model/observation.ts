@@ -18,7 +18,7 @@ export interface PodRule {
 export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
-  /** The time at which a terminating pod is expected to end, which is `metadata.deletionTimestamp`. */
+  /** The expected end of a terminating pod, from `metadata.deletionTimestamp`. */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
@@ -160,7 +160,7 @@ export interface DrainObservation {
   readonly unseen?: UnseenByDrain;
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** The time until which the drain evicts the pods, and after which it deletes them. */
+  /** The time until which the drain evicts the pods. After this time, the drain deletes the pods. */
   readonly evictUntil: Date;
   readonly forceAt: Date;
   readonly unresponsive?: true | undefined;

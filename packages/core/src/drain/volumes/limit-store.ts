@@ -56,7 +56,7 @@ export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions):
       try {
         stored ??= await ignoreNotFound(client.get(VOLUME_LIMITS, { signal }));
       } finally {
-        // If the stored limits cannot be read, the drains start with the default limit.
+        // If mcm cannot read the stored limits, the drains start with the default limit.
         pace.load(stored ? limitsIn(stored) : new Map());
       }
       const old = stored?.data ?? {};

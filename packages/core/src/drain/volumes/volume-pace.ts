@@ -73,7 +73,7 @@ export class VolumePace {
   }
 
   limitOf(driver: string): number {
-    // Before the stored limits are loaded, the smallest limit applies.
+    // Before mcm has loaded the stored limits, the smallest limit applies.
     return this.#limits.get(driver) ?? (this.#loaded ? this.#bounded(this.#options.first) : 1);
   }
 

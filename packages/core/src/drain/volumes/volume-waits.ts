@@ -27,7 +27,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** A short wait for a volume is not reported. */
+/** mcm does not report a short wait for a volume. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));

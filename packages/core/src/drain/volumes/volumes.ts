@@ -168,7 +168,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** Returns the time at which the next pod may move, or undefined if it waits for a change of an object. */
+/** Returns the time at which the next pod may move, or undefined if the pod waits for a change of an object. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

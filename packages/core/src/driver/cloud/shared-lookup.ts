@@ -68,7 +68,9 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** Waits until the minimum time between two requests has passed, unless the request is full. */
+  /**
+   * Waits until the minimum time between two requests has passed. If the request is full, the function does not wait.
+   */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);

@@ -19,7 +19,7 @@ export interface TokenSource {
 }
 
 /**
- * A token is renewed this long before its expiry. A token with a short lifetime is renewed after half of its lifetime.
+ * mcm renews a token this long before its expiry. mcm renews a token with a short lifetime after half of its lifetime.
  */
 const RENEW_BEFORE_MS = 300_000;
 

@@ -2,7 +2,9 @@ import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/** A driver in JavaScript, or its cloud, may return values of wrong types, which the controller must not store. */
+/**
+ * A driver in JavaScript, or its cloud, may return values of wrong types. The controller must not store such values.
+ */
 const broken = (driver: string, call: string, defect: string): MachineError =>
   new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${defect}; fix the driver`);
 

@@ -57,7 +57,7 @@ export function evidenceName(machine: Machine, failure: Failure): string {
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
-/** Secrets are removed before long texts are truncated, because the redaction cannot find a truncated secret. */
+/** mcm removes secrets before it truncates long texts, because the redaction cannot find a truncated secret. */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);

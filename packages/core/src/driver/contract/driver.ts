@@ -39,7 +39,7 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 /** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   readonly userData: Uint8Array;
-  /** Reports the reason for a long creation in a few words, which the status of the Machine shows. */
+  /** Reports the reason for a long creation in a few words. The status of the Machine shows this reason. */
   readonly waitsFor?: (what: string) => void;
 }
 
@@ -109,7 +109,7 @@ export interface ListedInstance {
  *
  * - `Terminate`: the VM ends at the deadline, for example because a spot VM is reclaimed.
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
- * - `Ended`: the VM has stopped or is deleted, which a lookup in the cloud verifies.
+ * - `Ended`: the VM has stopped or is deleted. mcm verifies this notice with a lookup in the cloud.
  * - `Freeze`: the VM pauses for a few seconds, and mcm only sends an event.
  * - `Rebalance`: the VM has an increased risk to end, and mcm only sends an event.
  */

@@ -20,7 +20,7 @@ type Source<Spec, Credentials> = Pick<
 
 /**
  * Returns the offerings of a machine: the first choice, then the alternatives in their order. Every reconcile of a
- * waiting machine needs its offerings, so they are cached for each version of a class.
+ * waiting machine needs its offerings, so mcm caches the offerings for each version of a class.
  * @returns undefined for a machine without alternatives
  */
 export function createChoices<Spec, Credentials>(
@@ -47,8 +47,8 @@ export function createChoices<Spec, Credentials>(
 }
 
 /**
- * Returns a key for a cloud account: a hash of the credentials, which contains no secret. Classes of one account have
- * different user data, so the hash excludes the user data.
+ * Returns a key for a cloud account: a hash of the credentials. The hash contains no secret. Classes of one account
+ * have different user data, so the hash excludes the user data.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);

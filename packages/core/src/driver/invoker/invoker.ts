@@ -255,7 +255,8 @@ async function create<Spec, Credentials>(
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The creation of a bootstrap token may need slow requests, during which another process may become the leader.
+  // The creation of a bootstrap token may need slow requests. During these requests, another process may become the
+  // leader.
   await confirmLeader(fence, 'create');
   // Drivers print a Buffer as text, so the redaction can find the user data in the text of an error.
   const userData = bytesOf(rendered);

@@ -91,7 +91,7 @@ function binaryPieces(value: SecretValue): readonly string[] {
 
 /**
  * Returns base64 texts of a value for all three alignments. The first and last characters of base64 depend on the
- * neighboring bytes, so they are omitted.
+ * neighboring bytes, so the search texts omit these characters.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);

@@ -1,7 +1,7 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * The normal form of a text, in which secrets are easier to find.
+ * The normal form of a text. In the normal form, secrets are easier to find.
  *
  * - A normal form has no white space and no escape sequences of terminals, XML, JSON, URLs and programming languages.
  * - All letters of a normal form are in lower case.

@@ -20,7 +20,7 @@ export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? 
  */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
-/** Matches a JSON key before a placeholder, such as `","nodeName":"`, which is not secret. */
+/** Matches a JSON key before a placeholder, such as `","nodeName":"`. The key is not secret. */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
 export function partsOfLine(line: string): readonly string[] {
@@ -71,7 +71,7 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** Matches words with letters and digits, which are probably secrets. */
+/** Matches words with letters and digits, because such words are probably secrets. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
@@ -137,7 +137,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** All log lines of a logger use one set of secrets, so the search texts are cached for each set. */
+/** All log lines of a logger use one set of secrets, so the redaction caches the search texts for each set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -211,7 +211,7 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // The pattern of access tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // The final user data contains a bootstrap token, which is not in the Secrets of the class.
+  // The final user data contains a bootstrap token that is not in the Secrets of the class.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
@@ -245,7 +245,7 @@ export interface Sent {
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // Azure and AWS send signed values, of which a response may quote only the value after `Signature=`.
+  // Azure and AWS send signed values. A response may quote only the part of such a value after `Signature=`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];

@@ -85,7 +85,7 @@ export class HookCaller {
       if (attempt && attempt.nextAt > clock.now()) continue;
       const next = await this.#call(machine, each, attempt, signal);
       if (next) attempts.set(id(each), next);
-      // The removal of the annotation changes the Machine, which starts the next reconcile.
+      // The removal of the annotation changes the Machine, and this change starts the next reconcile.
       else return done;
     }
     const waits = [...attempts.values()].map(({ nextAt }) =>

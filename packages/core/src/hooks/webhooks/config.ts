@@ -97,7 +97,7 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
   throw new ConfigError(`${file}: ${problems.join('; ')}`);
 }
 
-/** The signing keys are read before each call, so that a new key needs no restart. */
+/** mcm reads the signing keys before each call, so that a new key needs no restart. */
 function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
   let last = first;
   return {

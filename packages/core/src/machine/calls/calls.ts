@@ -132,7 +132,9 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** Removes the record of a machine's driver calls. The result of a running driver call is ignored after `forget`. */
+  /**
+   * Removes the record of a machine's driver calls. After `forget`, the result of a running driver call has no effect.
+   */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
@@ -140,7 +142,7 @@ export class DriverCalls {
   }
 
   /**
-   * After a restore of the API server, all machines may have changed, so the records of all driver calls are removed.
+   * After a restore of the API server, all machines may have changed, so mcm removes the records of all driver calls.
    */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);

@@ -13,9 +13,9 @@ function joins({ status }: Machine): boolean {
 }
 
 /**
- * Plans the Node of an adopted VM, which an earlier deletion or orphan collection may have cordoned.
+ * Plans the Node of an adopted VM. An earlier deletion or orphan collection may have cordoned this Node.
  * - A user can create a Machine with `spec.providerID`. A machine without a Node name gets the Node with the provider
- * ID.
+ *   ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

@@ -80,7 +80,7 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/** The readiness taints, which the node readiness controller removes when the Node meets the readiness rules. */
+/** The readiness taints. The node readiness controller removes these taints when the Node meets the readiness rules. */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

@@ -23,8 +23,8 @@ const isShort = ({ shortage }: ObservedOffering, now: Date): boolean =>
   shortage !== undefined && !(shortage.free && now >= shortage.retryAt);
 
 /**
- * Chooses the first offering without a known shortage. The offering is recorded before the `create` call, so that every
- * later process repeats the call with it.
+ * Chooses the first offering without a known shortage. mcm records the offering before the `create` call, so that every
+ * later process repeats the call with this offering.
  */
 export function planOffering(
   o: MachineObservation,

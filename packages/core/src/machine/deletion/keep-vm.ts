@@ -6,7 +6,7 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** If the record of a kept VM cannot be written within this time, mcm deletes the VM. */
+/** If mcm cannot write the record of a kept VM within this time, mcm deletes the VM. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';

@@ -224,8 +224,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the age of the oldest cache, which can become outdated although the API server responds. Without permission
-   * to read Nodes, mcm checks no health, so the age of the Nodes does not count.
+   * Returns the age of the oldest cache. A cache can become outdated although the API server responds. Without
+   * permission to read Nodes, mcm checks no health, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;

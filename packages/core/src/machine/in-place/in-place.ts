@@ -126,7 +126,7 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * After the drain, the phase of the machine is written before the condition of the node. After a crash between the two
+ * After the drain, mcm writes the phase of the machine before the condition of the node. After a crash between the two
  * writes, the next reconcile finds the drained node and completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {

@@ -45,9 +45,9 @@ export type Action =
   /** Deletes the Machine object, because mcm cannot stop or start its VM. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Starts to collect evidence, which continues after the reconcile. */
+  /** Starts to collect evidence. The collection continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Starts to create the record of a kept VM, which continues after the reconcile. */
+  /** Starts to create the record of a kept VM. The creation continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
@@ -92,7 +92,7 @@ export interface Plan {
   readonly actions: readonly Action[];
   readonly next: Next;
   readonly because: string;
-  /** The PodDisruptionBudgets that block the machine, and whose change starts the next reconcile. */
+  /** The PodDisruptionBudgets that block the machine. A change of one of these budgets starts the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
   readonly blockedBy?: readonly Blocking[];

@@ -40,7 +40,10 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** The waits before another `create` call, which `--resource-exhausted-retry` overrides for `ResourceExhausted`. */
+/**
+ * The waits before another `create` call. For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides the
+ * wait.
+ */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);

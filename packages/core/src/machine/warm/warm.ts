@@ -144,8 +144,8 @@ function pending(o: MachineObservation, now: Date): MachineStatus {
 }
 
 /**
- * A failed stop is repeated, because a running VM costs money. A failed start is repeated until the creation timeout if
- * the error may be temporary. After a permanent error, mcm deletes the machine, and its MachineSet creates a new
+ * mcm repeats a failed stop, because a running VM costs money. If the error may be temporary, mcm repeats a failed
+ * start until the creation timeout. After a permanent error, mcm deletes the machine, and its MachineSet creates a new
  * machine.
  */
 function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {

@@ -21,7 +21,7 @@ const KEY = 'report';
 
 const PERIOD_MS = 10_000;
 
-/** A write is delayed by this time, because many machines can change together. */
+/** mcm delays a write by this time, because many machines can change together. */
 const SETTLE_MS = 1_000;
 
 const START_MS = 60_000;

@@ -89,7 +89,7 @@ export class OrphanTags {
   }
 
   /**
-   * Changes the tags of a VM, unless they already show its state.
+   * Changes the tags of a VM if the tags do not show its state yet.
    * @param listedAt the time of the list request that returned the VM
    */
   show(machineClass: MachineClass, vm: ListedInstance, state: TaggedState, listedAt: Date): void {

@@ -22,8 +22,8 @@ test('only a VM that no live machine has created or recorded is an orphan', asyn
     { vm: vm('edited'), machine: items[2], use: { use: 'none' } },
     { vm: vm('alone'), machine: undefined, use: { use: 'none' } },
   ]);
-  // A Node without a provider ID counts as the Node of the VM, unless the listing contains the recorded VM of the
-  // machine.
+  // If the listing does not contain the recorded VM of the machine, a Node without a provider ID counts as the Node of
+  // the VM.
   const ready = node({ name: 'edited', conditions: hc('True') });
   const store = { get: (name: string) => (name === 'edited' ? ready : undefined), byIndex: () => [] };
   const seen = { ...(options as object), caches: { target: { nodes: { store } } } } as never;

@@ -138,7 +138,7 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /** Before the deletion, the machines and the Node are read from the API servers, and the VM from the cloud. */
+  /** Before the deletion, mcm reads the machines and the Node from the API servers, and the VM from the cloud. */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };

@@ -76,7 +76,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes the steps of a drain, and returns the reason why it waits, or undefined if the Node is drained. */
+  /** Executes the steps of a drain, and returns the reason why the drain waits, or undefined if the Node is drained. */
   async #step(
     vm: ListedInstance,
     seen: Node,

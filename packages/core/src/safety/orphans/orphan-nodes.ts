@@ -59,7 +59,8 @@ export interface Kept {
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns the reason why mcm keeps a Node without a machine, or undefined for an orphan, which meets all conditions:
+ * Returns the reason why mcm keeps a Node without a machine, or undefined for an orphan. An orphan meets all these
+ * conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node has reached the minimum age of an orphan.

@@ -18,11 +18,14 @@ export interface OrphanOptions {
   /** The maximum number of VMs, and the maximum number of Nodes, that mcm deletes in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** Without a stop time, an orphaned VM is deleted at once. */
+  /** Without a stop time, mcm deletes an orphaned VM at once. */
   readonly stopMs?: number;
   /** Whether VMs in quarantine have a tag in the cloud. A stop time also enables the tags. */
   readonly tags?: boolean;
-  /** The IDs of the control clusters that the current control cluster replaced, and whose VMs belong to it. */
+  /**
+   * The IDs of the control clusters that the current control cluster replaced. The VMs of these control clusters belong
+   * to the current control cluster.
+   */
   readonly formerOwners?: readonly string[];
 }
 

@@ -372,8 +372,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which an orphaned VM is kept. A VM older than the creation timeout had a machine and a Node,
-   * so its pods may still run.
+   * Returns the time until which mcm keeps an orphaned VM. A VM older than the creation timeout had a machine and a
+   * Node, so its pods may still run.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);

@@ -7,7 +7,9 @@ import type { OrphanTags } from '../orphan-tags/orphan-tags.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { isOrphan, machineOfOrphanVm } from './orphan-vms.ts';
 
-/** Parses the annotation with the deletion times of stopped VMs. Invalid entries of the annotation are ignored. */
+/**
+ * Parses the annotation with the deletion times of stopped VMs. The function ignores invalid entries of the annotation.
+ */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
     const at = entry.lastIndexOf('=');

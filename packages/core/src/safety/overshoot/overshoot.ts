@@ -150,7 +150,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
+  /** Any value of the annotation ends the freeze, so mcm reports a misleading value. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });

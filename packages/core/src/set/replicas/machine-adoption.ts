@@ -42,7 +42,9 @@ export class MachineAdoption {
     return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
   }
 
-  /** The garbage collector would delete machines that a deleted set adopted, so the set is read from the API server. */
+  /**
+   * The garbage collector would delete machines that a deleted set adopted, so mcm reads the set from the API server.
+   */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
     const live = await this.#sets.get(name, { signal });

@@ -97,7 +97,7 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // If the set changes, for example after a scale-down, the remaining creations are skipped.
+    // If the set changes, for example after a scale-down, mcm skips the remaining creations.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -184,7 +184,9 @@ export class MachineWriter {
     return found;
   }
 
-  /** The observed version is a precondition of each delete request, so a machine that has recovered is not deleted. */
+  /**
+   * The observed version is a precondition of each delete request, so mcm does not delete a machine that has recovered.
+   */
   async delete(
     set: MachineSet,
     toDelete: readonly Machine[],
@@ -246,7 +248,7 @@ export class MachineWriter {
     }
   }
 
-  /** The cause is recorded before the deletion, because the machine controller starts the drain at once. */
+  /** mcm records the cause before the deletion, because the machine controller starts the drain at once. */
   async #recordCause(
     machine: Machine,
     { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },

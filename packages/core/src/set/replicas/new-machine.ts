@@ -57,7 +57,7 @@ export function newMachine(
           [Annotations.CapacityAlternatives]: set.metadata.annotations?.[Annotations.CapacityAlternatives],
           [Annotations.ZoneOffering]: place && zoneText(place.zone),
           [Annotations.ZoneReason]: place?.because,
-          // The offering is recorded before the first driver call, so that no process can create the VM in another
+          // mcm records the offering before the first driver call, so that no process can create the VM in another
           // zone.
           [Annotations.CapacityOffering]: place && zoneText(place.zone),
           [Annotations.ProtectNewNode]: protect ? TRUE_LOWER : undefined,

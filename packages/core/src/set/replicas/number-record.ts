@@ -4,7 +4,7 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** The names of machines whose create request got no response and is sent again. */
+  /** The names of machines whose create request got no response. mcm sends these requests again. */
   readonly unanswered: Set<string>;
   /** The names of existing machines. The numbers of these machines may be missing in the annotation. */
   readonly existed = new Set<string>();

@@ -16,7 +16,7 @@ export const BURST = 100;
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
-  /** The UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
+  /** The UIDs of machines for which mcm has sent a delete request that the cache does not show yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   /** The failed machines that may be replaced (default: all failed machines). */
@@ -45,8 +45,8 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * A machine counts as deleted as soon as its delete request was sent. In the original, a machine counts as deleted only
- * in the phase `Terminating`.
+ * A machine counts as deleted as soon as mcm has sent its delete request. In the original, a machine counts as deleted
+ * only in the phase `Terminating`.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
@@ -63,7 +63,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
-/** Returns surplus machines to delete, of which at most `spare` are available. */
+/** Returns surplus machines to delete. At most `spare` of these machines are available. */
 function unneeded(
   { spare, now, isPostponed, zoneRanks }: SetSnapshot,
   machines: readonly Machine[],
@@ -104,7 +104,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
       return nothing(`${counted(missing, 'machine')} missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
-  // Named machines are deleted before machines with a lower priority.
+  // The set deletes named machines before machines with a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);

@@ -66,8 +66,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * If the class became invalid, all calls except `create` use its last valid provider spec. The machines of an invalid
- * class must still be deleted (incident 27).
+ * If the class became invalid, all calls except `create` use its last valid provider spec. mcm must still be able to
+ * delete the machines of an invalid class (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -22,7 +22,7 @@ const REPEATED: ReadonlySet<DriverCall> = new Set(['status', 'delete']);
 /**
  * If the cloud refuses the credentials, the stage repeats the call with the credentials of another class. A user may
  * write new credentials only to newer classes (incident 28). The credentials of another class may belong to another
- * account, so they are used only if they find the VM.
+ * account, so mcm uses these credentials only if they find the VM.
  */
 export const siblingStage =
   <Spec, Credentials>(options: SiblingOptions<Spec, Credentials>): Stage<DecodedCall<Spec, Credentials>> =>
