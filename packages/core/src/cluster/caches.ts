@@ -53,7 +53,7 @@ export interface Caches {
   readonly census: UnreachableCensus;
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
-  /** Without `drains`, the caches of the target cluster are always open. */
+  /** If `drains` is undefined, the caches of the target cluster are always open. */
   readonly drains: Demand | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface CacheOptions {
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly region?: CensusSources['region'];
-  /** Opens the caches for drains only while drains are in progress. */
+  /** Whether the caches that only drains need are open only while a drain is in progress. */
   readonly onDemand?: boolean | undefined;
 }
 

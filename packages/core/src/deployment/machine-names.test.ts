@@ -154,7 +154,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** The API server executes half of the requests some seconds after the loss of their responses. */
+/** The API server executes half of the requests some seconds after their responses are lost. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };

@@ -34,7 +34,7 @@ export interface BudgetInput {
 export interface DisruptionBudget {
   readonly replicas: number;
   readonly unavailable: number;
-  /** The number of available machines, up to the replicas of each set. */
+  /** The number of available machines. For each set, at most as many machines as its replicas count. */
   readonly available: number;
   /** The number of failed machines whose replacement has not started. */
   readonly failed: number;

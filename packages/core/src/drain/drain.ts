@@ -233,8 +233,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a pod that waits for the volumes of other pods. This drain may not notice the end of a move by another drain,
- * so the wait for volumes has a time limit.
+ * Plans the next step of a pod that waits for the volumes of other pods. This drain may not notice the end of a move by
+ * another drain, so the wait for volumes has a time limit.
  */
 function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const busy = busyDriverOf(o, pod, now);

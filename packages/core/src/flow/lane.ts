@@ -7,7 +7,7 @@ export class Lane {
     this.#free = limit;
   }
 
-  /** The next task can start when the task calls `leave`. */
+  /** The next task can start when a running task calls `leave`. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

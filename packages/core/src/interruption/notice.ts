@@ -15,7 +15,10 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** The assumed time between a notice without a deadline and the end of the VM, the shortest of all clouds. */
+/**
+ * After a notice without a deadline, mcm assumes that the VM ends after this time. The value is the shortest time of
+ * all clouds.
+ */
 const SHORTEST_NOTICE_MS = 30_000;
 
 /** A forged notice must not fill the Machine object, so mcm limits the length of the cloud's text. */

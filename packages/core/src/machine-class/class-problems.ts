@@ -14,7 +14,10 @@ interface Failing {
   readonly failures: number;
 }
 
-/** A problem of a class causes one event when it starts and one event when it ends, for all its machines. */
+/**
+ * A problem of a class causes two events for all its machines together: one when the problem starts, and one when the
+ * problem ends.
+ */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
   readonly #failing = new Map<Key, Map<string, Failing>>();

@@ -306,8 +306,8 @@ function replacements(
 }
 
 /**
- * Without a Node label on the machine, the Node is found by its provider ID or its own label. The Node of another
- * machine does not match.
+ * If the machine has no Node label, mcm finds the Node by its provider ID or its own label. The Node of another machine
+ * does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;

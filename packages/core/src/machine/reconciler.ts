@@ -88,7 +88,7 @@ export class MachineReconciler {
     if (plan.actions.length > 0) {
       const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
-      // A repeated decision is logged with the level `debug`, because it is a retry or an update of the Node.
+      // mcm logs a repeated decision with the level `debug`, because the decision is a retry or an update of the Node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;

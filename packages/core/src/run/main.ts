@@ -293,8 +293,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * Unhandled promise rejections in driver code are logged. The end of the process would affect the machines of all
- * classes, so the process continues. A rejection may contain secrets, so the log contains only its type.
+ * Logs unhandled promise rejections in driver code. The end of the process would affect the machines of all classes, so
+ * the process continues. A rejection may contain secrets, so the log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {

@@ -165,7 +165,7 @@ export class SetReconciler {
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Logs a warning about labels and conditions that stop a set, once for each process. */
+  /** Logs a warning about labels and conditions that stop a set. Each process logs the warning once. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];

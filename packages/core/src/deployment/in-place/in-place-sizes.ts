@@ -64,7 +64,7 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   return resize;
 }
 
-/** Keeps at least one machine of the deployment. */
+/** Changes the sizes so that at least one machine of the deployment stays. */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
   if (left || replicas === 0) return resize;

@@ -122,7 +122,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
-  // Without room for the surge, the current set could create no replacement for a deleted machine.
+  // The old sets shrink only by as many machines as a limited current set may create. If the sets exceed the replicas
+  // plus the surge, the old sets shrink first, so that the current set can grow.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

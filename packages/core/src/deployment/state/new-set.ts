@@ -87,7 +87,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** Copies the fields of the template that can change without a rollout to the set. */
+/** Copies fields of the template to the set. A change of these fields needs no rollout. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;

@@ -63,12 +63,12 @@ export const isActive = (size: SetSize): boolean => size.replicas > 0;
 export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Returns the number of available machines above the replicas. */
+/** Returns the number of available machines that exceed the replicas of the set. */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
 /**
- * Returns the number of available machines up to the replicas. Machines above the replicas do not count, because the
- * set will delete them.
+ * Returns the number of available machines, but at most the replicas of the set. Machines above the replicas do not
+ * count, because the set will delete them.
  */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 

@@ -87,7 +87,7 @@ export function openSince(text: string | undefined): string | undefined {
   return /^since: (.*)$/m.exec(text)?.[1];
 }
 
-/** The keys of a ConfigMap may not contain other characters. */
+/** Matches the valid keys of a ConfigMap. */
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 
 export const isKey = (text: string): boolean => KEY.test(text);

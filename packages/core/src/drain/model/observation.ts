@@ -90,8 +90,8 @@ export interface VolumeMove {
 }
 
 /**
- * The progress of a drain, which is stored only in the memory of the process. A drain after a restart of the process
- * waits longer.
+ * The progress of a drain, which is stored only in the memory of the process. A restart of the process loses the
+ * progress, so the drain then waits longer.
  */
 export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;

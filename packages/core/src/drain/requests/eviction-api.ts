@@ -68,7 +68,7 @@ export class EvictionApi {
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
   #read: { readonly at: Date; readonly found: Promise<ReadonlyMap<string, Responder>> } | undefined;
 
-  /** Without a client, mcm sends no EvictionRequests. */
+  /** If `client` is undefined, mcm sends no EvictionRequests. */
   constructor(client: KubeClient | undefined) {
     this.#client = client;
   }

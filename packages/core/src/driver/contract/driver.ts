@@ -83,7 +83,8 @@ export interface FoundInstance extends Instance {
   readonly createdAt?: string | undefined;
   /**
    * The reason why the VM does not run and will not start again, such as `being deleted`. mcm does not adopt such a VM,
-   * and waits until the VM is gone. In a small cluster, mcm replaces an unreachable machine only if its VM ends.
+   * and waits until the VM is gone. If all machines of a small cluster are unreachable, mcm keeps each machine whose VM
+   * exists and has no such reason.
    */
   readonly ending?: string | undefined;
 }
@@ -111,7 +112,7 @@ export interface ListedInstance {
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
  * - `Ended`: the VM has stopped or is deleted. mcm verifies this notice with a lookup in the cloud.
  * - `Freeze`: the VM pauses for a few seconds, and mcm only sends an event.
- * - `Rebalance`: the VM has an increased risk to end, and mcm only sends an event.
+ * - `Rebalance`: the VM will probably end earlier than other VMs, and mcm only sends an event.
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
@@ -198,7 +199,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    * Sets and removes tags of the VM of a machine, also of a stopped VM. `tag` changes no other tag, even if another
    * program changes tags at the same time. If the VM no longer exists, `tag` resolves. A driver with `tag` returns the
    * tags in `list`.
-   * @throws `PermissionDenied` or another code with `credentialsRefused`: the credentials must not change tags
+   * @throws `PermissionDenied` or another code with `credentialsRefused`: the credentials do not permit changes of tags
    */
   tag?(request: TagRequest<Spec, Credentials>): Promise<void>;
   /**
@@ -224,8 +225,8 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    */
   list?(request: ListRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
   /**
-   * Returns the cloud IDs of volumes, in the order of the parameter. The ID of a volume from another cloud is
-   * undefined.
+   * Returns the cloud IDs of volumes, in the order of the volumes in the parameter. The ID of a volume from another
+   * cloud is undefined.
    */
   volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
 }

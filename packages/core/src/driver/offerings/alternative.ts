@@ -21,8 +21,8 @@ export type AlternativeField = keyof Alternative;
 export interface Choice {
   readonly record: string;
   /**
-   * The key of the provider, the account, and the cloud fields of the offering. A lack of capacity for a key affects
-   * all classes with the key.
+   * A key that consists of the provider, the account and the cloud fields of the offering. A lack of capacity for a key
+   * affects all classes with the key.
    */
   readonly key: string;
   readonly text: string;

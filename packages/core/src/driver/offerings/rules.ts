@@ -15,7 +15,10 @@ export interface Offering {
 export interface AlternativeRules<Spec> {
   readonly fields: readonly AlternativeField[];
   apply(spec: Spec, alternative: Alternative): Spec;
-  /** The reason why a provider spec forbids an alternative starts with the field and ends with the fix. */
+  /**
+   * Returns the reason why a provider spec forbids an alternative. The text starts with the field and ends with the
+   * fix.
+   */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
   /** Returns the offering of a provider spec. Classes with equal offerings share one capacity. */
   offering(spec: Spec): Offering;

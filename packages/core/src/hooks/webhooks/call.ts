@@ -107,7 +107,7 @@ function answerOf(status: number, text: string): HookAnswer {
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
 }
 
-/** Calls a webhook, and rejects only if the process stops. */
+/** Calls a webhook. The promise rejects only if the process stops. */
 export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,

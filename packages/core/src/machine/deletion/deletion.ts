@@ -79,7 +79,7 @@ function planNext(o: MachineObservation, now: Date): Plan {
 
 /**
  * A Failed machine may only be unreachable, so its deletion pauses while the circuit breaker is open (incident 13). The
- * circuit breaker does not pause a deletion that has started to delete the VM, or a forced deletion.
+ * circuit breaker does not pause a forced deletion, or a deletion in which mcm has started to delete the VM.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -109,8 +109,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * While a driver call exceeds its deadline, no second driver call starts, because the first call can still change the
- * VM.
+ * While a driver call runs beyond its deadline, no second driver call starts, because the first call can still change
+ * the VM.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;

@@ -58,7 +58,7 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
 
 /**
  * Plans the preservation of a machine, or returns undefined if no action is necessary. Each status write of a creation
- * removes the expiry, so a machine in creation cannot be preserved. Source: machine-controller-manager,
+ * removes the expiry, so mcm cannot preserve a machine in creation. Source: machine-controller-manager,
  * machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {

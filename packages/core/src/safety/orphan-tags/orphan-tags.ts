@@ -56,7 +56,10 @@ export class OrphanTags {
   readonly #lane = new Lane(LIMIT);
   readonly #classes = new Map<Key, ClassState>();
   readonly #running = new Map<string, Promise<void>>();
-  /** The time of the last change of each VM. A list that was requested earlier may not contain the change. */
+  /**
+   * The time at which mcm last changed the tags of each VM. A list that mcm requested earlier may not contain the
+   * change.
+   */
   readonly #changedAt = new Map<string, Date>();
   readonly #enabled: boolean;
 

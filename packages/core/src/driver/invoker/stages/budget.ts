@@ -38,8 +38,8 @@ export class CallBudgets {
 }
 
 /**
- * Returns the credentials that identify an account. Classes of one account have different user data, so the account
- * excludes the user data.
+ * Returns the credentials that identify an account. Classes of one account have different user data, so the result does
+ * not contain the user data.
  */
 const accountOf = (secrets: Readonly<Record<string, string>>): unknown =>
   Object.entries(secrets)
