@@ -86,7 +86,8 @@ const SELECTS_ALL: Refusal = {
 };
 
 /**
- * Reconciles MachineDeployments: rolls out their templates with MachineSets (docs/compatibility/rules-deployments.md §1.3).
+ * Reconciles MachineDeployments: rolls out their templates with MachineSets (docs/compatibility/rules-deployments.md
+ * §1.3).
  */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;

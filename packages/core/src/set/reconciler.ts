@@ -83,7 +83,10 @@ interface Memory {
   warned: string;
 }
 
-/** Creates and deletes machines so that every MachineSet has its replicas (docs/compatibility/rules-deployments.md §7.2). */
+/**
+ * Creates and deletes machines so that every MachineSet has its replicas (docs/compatibility/rules-deployments.md
+ * §7.2).
+ */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;

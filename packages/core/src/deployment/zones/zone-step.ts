@@ -24,8 +24,8 @@ interface Standing {
   /** A machine that may move out of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
   /**
-   * The number of machines that have no VM because their zone has no capacity, and that the set deletes before all other
-   * machines.
+   * The number of machines that have no VM, because their zone has no capacity. The set deletes these machines before
+   * all other machines.
    */
   readonly stuck: number;
 }
