@@ -28,7 +28,10 @@ export interface KeeperOptions {
   /** Without a target cluster, `tokens` is undefined, because machines get no tokens. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** The number of failures of each class with stored evidence. With the value 0, mcm stores no evidence. */
+  /**
+   * The maximum number of failures of each class for which mcm keeps evidence. With the value 0, mcm stores no
+   * evidence.
+   */
   readonly perClass: number;
   readonly wake: (machine: Machine) => void;
 }

@@ -255,8 +255,8 @@ const breakerOf = ({ breaker }: DisruptionRow): number | undefined =>
   breaker === undefined ? undefined : Number(breaker === 'Open');
 
 /**
- * Registers the manager's metrics with the names of the original. The values of gauges are read from the caches at each
- * scrape, so a deleted object has no series.
+ * Registers the manager's metrics with the names of the original. mcm reads the values of gauges from the caches at
+ * each scrape, so a deleted object has no series.
  */
 export function registerManagerMetrics(meters: Meters, sources: ManagerSources): void {
   const { deployments, sets, machines } = sources;

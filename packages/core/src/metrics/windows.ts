@@ -23,8 +23,8 @@ const waiting = ({ status }: MachineDeployment): number =>
 
 /**
  * Registers the metrics of windows and freezes. Only deployments with windows or freezes have series, so the number of
- * series does not depend on the number of machines. The values are computed at each scrape, because a window opens
- * without an event.
+ * series does not depend on the number of machines. mcm computes the values at each scrape, because mcm receives no
+ * event when a window opens.
  */
 export function registerWindowMetrics(meters: Meters, { deployments, safeguards, clock }: WindowSources): void {
   const { classes, settings } = safeguards;

@@ -12,7 +12,7 @@ export class BadRecord extends Error {
 /** The maximum depth of values in a record. A malicious file with deeper values could exhaust the stack. */
 const DEEPEST = 100;
 
-/** Removes the annotation in which kubectl stores a copy of the object, because no decision reads it. */
+/** Removes the annotation in which kubectl stores a copy of the object, because no decision reads this annotation. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;

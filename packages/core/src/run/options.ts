@@ -62,7 +62,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly volumeLimit?: number;
   /** Whether drains use EvictionRequests when the target cluster serves them (default: true). */
   readonly evictionRequests?: boolean;
-  /** The maximum number of failures of each class with stored evidence (default: 10; 0: no evidence). */
+  /** The maximum number of failures of each class for which mcm keeps evidence (default: 10; 0: no evidence). */
   readonly evidencePerClass?: number;
   /** By default, mcm keeps no VM of a failed machine. */
   readonly keptVms?: KeptVmOptions;

@@ -9,7 +9,7 @@ function isNothing(value: unknown): boolean {
 
 /**
  * Absent, null, empty and zero values are equal, and the order of keys is ignored. The original writes `{}` in some
- * fields that mcm omits, which must not cause a rollout after a take-over.
+ * fields that mcm omits. This difference must not cause a rollout after a take-over.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -77,7 +77,7 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
       const { zone } = state;
       const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
       const down = state.staying.filter((machine) => !isAvailable(machine)).length;
-      // A percentage of a small zone may be 0, which would stop the rollout, so the limit is at least 1.
+      // A percentage of a small zone may be 0 and would then stop the rollout, so the limit is at least 1.
       const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
       return [zone, { missing: down + open, limit }];
     }),

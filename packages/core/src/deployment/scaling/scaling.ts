@@ -60,10 +60,9 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * (docs/compatibility/rules-deployments.md §3.8).
  * - A single active set gets all replicas.
  * - While the current template is not proven, a scale-up adds machines to the last good set. A scale-down first reduces
- * the sets of the machines that the autoscaler named,
- *   and then all sets.
- * - During a pause, sizes change only when the user changes the replicas or limits. The original creates surge machines
- * during a pause, even if machines of the current template fail.
+ *   the sets of the machines that the autoscaler named, and then all sets.
+ * - During a pause, sizes change only when the user changes the replicas or the rollout limits. The original creates
+ *   surge machines during a pause, even if machines of the current template fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;

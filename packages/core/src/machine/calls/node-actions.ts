@@ -147,7 +147,7 @@ export class NodeActions {
   }
 
   /**
-   * The condition on the Node is removed last, so that another process recognizes after a crash that mcm cordoned the
+   * mcm removes the condition on the Node last, so that another process recognizes after a crash that mcm cordoned the
    * Node.
    */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
@@ -167,7 +167,7 @@ export class NodeActions {
   }
 
   /**
-   * All requests are sent, even if the API server refuses one of them. While a volume is attached to the old node, its
+   * mcm sends all requests, even if the API server refuses one of them. While a volume is attached to the old node, its
    * pod cannot start on another node.
    */
   async deleteAttachments(
@@ -197,7 +197,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** An outdated cache may still contain the deleted Node, so its UID is recorded. */
+  /** An outdated cache may still contain the deleted Node, so mcm records the UID of the deleted Node. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -238,8 +238,8 @@ export class NodeActions {
   }
 
   /**
-   * Returns true if the kubelet registered a Node during the deletion of its VM. The watch of Nodes may be late, so the
-   * Node is read from the API server. A Node that mcm misses would become an orphan.
+   * Returns true if the kubelet registered a Node during the deletion of its VM. The watch of Nodes may be late, so mcm
+   * reads the Node from the API server. A Node that mcm misses would become an orphan.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];

@@ -356,8 +356,8 @@ function available(o: MachineObservation, now: Date): MachineStatus {
 }
 
 /**
- * Merges the known addresses with the addresses that the driver returned, sorted by type and address. Addresses that
- * the driver no longer returns stay.
+ * Merges the known addresses with the addresses that the driver returned, sorted by type and address. mcm keeps
+ * addresses that the driver no longer returns.
  */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];

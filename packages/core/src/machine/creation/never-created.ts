@@ -5,8 +5,8 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if an annotation proves that no process called `create`, or if the machine was created under this
- * leader. A machine that existed before this process may have a VM.
+ * Returns true if an annotation proves that no process called `create`, or if the machine was created after this
+ * process became the leader. A machine that existed before this process may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;

@@ -296,8 +296,8 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${counted(leaving.length, 'pod')} ${leaving.length === 1 ? 'is' : 'are'} terminating`);
 
 /**
- * The condition of the Node contains the reason of the deletion (O-5). A Failed machine counts as unhealthy even if its
- * Node is Ready, because its in-place update may have failed.
+ * Returns the reason of the deletion for the condition of the Node (O-5). A Failed machine counts as unhealthy even if
+ * its Node is Ready, because its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';

@@ -22,8 +22,8 @@ export interface RestoreView {
  * restore. Only the holder of the Lease creates VMs, so the API server must have lost the machine and the renewals of
  * the Lease.
  *
- * The proof is invalid if another VM from the period is newer than its machine. Such a VM shows that a controller ran
- * without leader election.
+ * The proof is invalid if another VM from the same period is newer than its own machine. Such a VM shows that a
+ * controller ran without leader election.
  */
 export function findRestore({
   times,
