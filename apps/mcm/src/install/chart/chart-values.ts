@@ -383,12 +383,8 @@ function values(programs: ProgramFlags): Fields {
       COUNT,
     ),
     nameOverride: value('Value of the label app.kubernetes.io/name. The default is the name of the chart.', '', NAME),
-    fullnameOverride: value(
-      'Name of all objects that the chart creates. The default is the value of nameOverride.',
-      '',
-      NAME,
-    ),
-    commonLabels: value('Labels of all objects that the chart creates.', {}, COMMON_LABELS),
+    fullnameOverride: value('Name of all objects of the chart. The default is the value of nameOverride.', '', NAME),
+    commonLabels: value('Labels of all objects of the chart.', {}, COMMON_LABELS),
     crds: group(
       'CustomResourceDefinitions of machines. If machineConfig is enabled, the chart also installs the CRDs of machine configs.',
       {
