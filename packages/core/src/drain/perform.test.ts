@@ -33,6 +33,25 @@ test('refusals of one kind are counted in a row, another answer resets the count
   expect(seen).toEqual(['blocked 1', 'blocked 2', 'failed 1', 'asked 1']);
 });
 
+test('after a lost response, the volumes of the pod move until the API server refuses the eviction', async () => {
+  const answers = [
+    () => Promise.reject(new Error('connection reset')),
+    () => Promise.resolve(status(504, 'Timeout')),
+    () => Promise.resolve(status(429, 'TooManyRequests')),
+    () => Promise.reject(new Error('connection reset')),
+    () => Promise.resolve(status(500, 'InternalError')),
+  ];
+  const transport: Transport = () => answers.shift()?.() ?? Promise.resolve(accepted());
+  const pod = withVolume('db');
+  const scope = scopeOf([pod]);
+  const moving: boolean[] = [];
+  while (answers.length > 0) {
+    await evictPods(clientOf(transport), [pod], scope);
+    moving.push(scope.memory.drain.moves.has(pod.uid));
+  }
+  expect(moving).toEqual([true, true, false, true, false]);
+});
+
 const scopeOf = (pods: Parameters<typeof look>[0]) => ({
   o: { drain: look(pods) },
   memory: { drain: NO_DRAIN_MEMORY },

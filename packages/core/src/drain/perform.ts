@@ -1,7 +1,7 @@
 import { evictPod, ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
 import { forcedKey } from './drain.ts';
 import { budgetVersions } from './model/budgets.ts';
-import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
+import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef, VolumeMove } from './model/observation.ts';
 import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
 
@@ -42,6 +42,19 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
+ * Records that the volumes of a pod move. If the response was lost, the API server may have evicted the pod. The volumes
+ * then count toward the limits until the API server refuses a later attempt.
+ */
+function noteMove({ memory }: DrainScope, uid: string, move: VolumeMove | undefined): void {
+  const moves = new Map(memory.drain.moves);
+  if (move) moves.set(uid, move);
+  else if (!moves.delete(uid)) return;
+  memory.drain = { ...memory.drain, moves };
+}
+
+const mayHaveEvicted = ({ code }: KubeError): boolean => code === 0 || code === 504;
+
+/**
  * Evicts pods, or creates EvictionRequests for pods that need one. The function throws only if the connection is lost
  * or the process stops.
  * @returns the pods that were deleted instead of evicted, because the API server has no eviction API
@@ -56,22 +69,20 @@ export async function evictPods(
   const deleted: PodRef[] = [];
   await inParallel(refs, async (ref) => {
     const pod = known.get(ref.uid);
+    const move = pod && beginMove(pod);
     const attempt = { at: scope.now, budgets: pod ? budgetVersions(pod) : '' };
     try {
       const requested = (await isRequested(pod, scope, requests)) ? ({ requested: true } as const) : {};
       const eviction = requested.requested ? 'asked' : await evictPod(client, ref, scope.signal);
       if (eviction === 'deleted') deleted.push(ref);
       note(scope, ref.uid, { ...attempt, ...requested, result: 'asked', message: '' });
-      const move = pod && beginMove(pod);
-      if (move) {
-        const moves = new Map(scope.memory.drain.moves).set(ref.uid, move);
-        scope.memory.drain = { ...scope.memory.drain, moves };
-      }
+      noteMove(scope, ref.uid, move);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       const { message, retryAfterMs } = error;
       const result = refusal(error);
       note(scope, ref.uid, { ...attempt, result, message, retryAfterMs });
+      noteMove(scope, ref.uid, mayHaveEvicted(error) ? move : undefined);
     }
   });
   return deleted;
