@@ -10,7 +10,7 @@ const totals = ({ machines: { made, deleted, updated }, warm }: DeploymentPlan):
     ...(updated > 0 ? [`${counted(updated, 'machine')} updated in place`] : []),
     ...(warm?.made ? [`${counted(warm.made, 'warm machine')} made`] : []),
     ...(warm?.deleted ? [`${counted(warm.deleted, 'warm machine')} deleted`] : []),
-  ].join(', ') || 'mcm creates, deletes and updates no machine';
+  ].join(', ') || 'mcm does not create, delete or update any machine';
 
 function durationText({ lasts, longest }: DeploymentPlan): string {
   if (longest === undefined) return `about ${lasts}`;

@@ -180,7 +180,7 @@ describe('mcm plan', () => {
     const plans = await plan(file('small', 3));
     expect(plans).toMatchObject([{ steps: [], ends: 'the deployment matches its spec' }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
-    expect(planLines(plans, false)).toContain('  does   mcm creates, deletes and updates no machine');
+    expect(planLines(plans, false)).toContain('  does   mcm does not create, delete or update any machine');
   });
 
   test.each([

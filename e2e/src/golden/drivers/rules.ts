@@ -80,7 +80,8 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * Returns the rule for throttling: mcm uses another code than the original, but `initialize` keeps `Uninitialized`.
+ * Returns the rule for throttling errors. mcm returns a different error code than the original. Only `initialize` still
+ * returns `Uninitialized`.
  * @param isThrottle whether the recorded error means throttling
  */
 export const throttledIsUnavailable = (

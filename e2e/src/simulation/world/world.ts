@@ -264,7 +264,7 @@ export class World extends Fleet {
     const older = this.log.lines.find(({ message }) => message.startsWith('API server has an older state'));
     if (older)
       this.reporter.violate(
-        `after a crash of the control plane, these changes that a controller has read are missing: ${JSON.stringify(older)}`,
+        `the control plane crashed and lost changes that a controller had already read: ${JSON.stringify(older)}`,
       );
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }

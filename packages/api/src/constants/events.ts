@@ -478,7 +478,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means:
-      'The machine controller cannot tag orphaned VMs of the class. The machine controller stops and deletes the VMs without the tags.',
+      'The machine controller cannot tag orphaned VMs of the class. The missing tags do not prevent the stop or the deletion of the VMs.',
     help: 'Grant the credentials the permission to change tags of VMs. The message of the event contains the error of the cloud.',
   },
   TaggingWorks: {

@@ -75,8 +75,8 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// The CEL rules repeat the patterns of their fields, because the API server reports a violated pattern as a regular
-// expression. The API server reports a violated CEL rule with a readable text. Tools without CEL evaluate only the
+// If a value violates a pattern, the API server reports only the regular expression. If a value violates a CEL rule, the
+// API server reports the readable text of the rule. So a CEL rule repeats each pattern. Tools without CEL evaluate only the
 // pattern of a field.
 
 const isDuration = (value: string): boolean =>

@@ -19,7 +19,7 @@ interface Member {
 /**
  * Runs random driver calls with random faults. The faults of a history are lost responses, throttled requests, and
  * kills of the controller between two requests. At the end of a history, the faults stop, and the controller repeats
- * all calls.
+ * the calls until all machines reach their goal.
  */
 class History {
   readonly #stage: Stage;

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI definitions of Kubernetes contain the texts of all fields with their line breaks, and the allowed values.
+ * The OpenAPI definitions of Kubernetes contain the description and the allowed values of each field.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

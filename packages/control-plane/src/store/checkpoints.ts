@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 /**
  * The program of the thread is a text, because the bundled control plane must be a single file.
  *
- * The first transaction after a restart of the log waits for the disk. The program writes this transaction, because the
- * thread of the store must not wait.
+ * The first transaction after a restart of the log waits for the disk. The main thread writes this transaction,
+ * so that the thread of the store does not wait.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads');

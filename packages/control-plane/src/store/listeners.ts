@@ -89,7 +89,7 @@ export class Listeners {
     // A kind has few selectable fields, so the method looks up all of them. A listener without a label usually matches
     // most objects.
     ask(this.#fields, record, into);
-    // Any label can be selected, so the method looks up only the labels of the record.
+    // Listeners can select any label. The method looks up the listeners of each label of the record, not all listeners.
     if (this.#labels.size === 0 || record.labels === undefined) return;
     for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }

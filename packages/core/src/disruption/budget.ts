@@ -28,7 +28,7 @@ export interface BudgetInput {
 }
 
 /**
- * The disruption budget of a deployment, and its use. Rollouts and replacements share the disruption budget, so each
+ * The disruption budget of a deployment, and the part that is in use. Rollouts and replacements share the disruption budget, so each
  * disruption by a rollout reduces the number of possible replacements.
  */
 export interface DisruptionBudget {

@@ -53,7 +53,7 @@ type Places = Map<string, number>;
 /** Caches the indexes of merged lists, so that a chain of a hundred merges indexes each entry only once. */
 const known = new WeakMap<object, Places>();
 
-/** Returns the indexes of a list, or undefined if a key occurs twice. */
+/** Returns the index of each entry by its key, or undefined if a key occurs twice. */
 function placesOf(plan: Extract<Plan, { kind: 'list' }>, entries: readonly unknown[]): Places | undefined {
   const places: Places = known.get(entries) ?? new Map();
   known.delete(entries);

@@ -23,7 +23,7 @@ export interface RecordedPace extends Pace {
 }
 
 /**
- * Returns how long operations of the cloud take in a history:
+ * Returns the durations of cloud operations for a replayed history:
  * - The n-th machine of a set needs as much time to join, and for its deletion, as the n-th machine in the recording.
  * - If a machine is loaded during its creation or deletion, the step ends at the recorded time.
  *

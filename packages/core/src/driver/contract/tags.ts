@@ -1,5 +1,5 @@
 /**
- * The keys of the tags that mark an orphaned VM. All clouds accept the keys, also as the keys of GCP labels. No other tag
+ * The keys of the tags that mark an orphaned VM. All clouds accept these keys. GCP uses the keys as label keys. No other tag
  * of the VM changes, so `list` still returns a marked VM.
  */
 export const ORPHAN_TAGS = {

@@ -142,7 +142,7 @@ export class HookCaller {
   #report(machine: Machine, { hook }: PendingHook, because: string, failures: number): void {
     const { recorder, log, webhook } = this.#options;
     const fields = { machine: machine.metadata.name, webhook: webhook.name, stage: hook.stage, hook: hook.name };
-    if (failures === 1) log.warn('Call of the webhook of a hook failed; retrying', { ...fields, error: because });
+    if (failures === 1) log.warn('Call of a webhook failed; retrying', { ...fields, error: because });
     const message = `Webhook of ${hook.owner} for ${hook.stage} hook ${hook.name} failed: ${because}. mcm retries`;
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }

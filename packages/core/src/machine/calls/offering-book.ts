@@ -18,7 +18,7 @@ export interface Place {
   readonly choice?: Choice;
 }
 
-/** Identifies a cluster that shares the shortages. */
+/** Identifies a cluster. Clusters with the same cloud account share their records of offerings without capacity. */
 export type Reader = object;
 
 interface Probe {

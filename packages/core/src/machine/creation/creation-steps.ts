@@ -27,8 +27,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the stages of a machine's creation from the stored objects, such as the initialization and the join (incident
- * 26).
+ * Reads the stored objects, and returns the stages of a machine's creation, such as the initialization and the join
+ * (incident 26).
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));

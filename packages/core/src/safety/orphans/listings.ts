@@ -83,7 +83,7 @@ export class Listings {
     try {
       const onOverdue = (error: MachineError): void => {
         leave();
-        log.warn('List call of a class ignores its cancellation; the next call for the class waits', {
+        log.warn('The list call of a class was canceled, but has not ended; the next call waits for its end', {
           ...fields,
           error: error.message,
         });
