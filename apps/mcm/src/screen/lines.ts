@@ -1,4 +1,5 @@
 import { CONTROLLER_NAMES, type ControllerHealth, controllerSentence } from '../controllers/health.ts';
+import { CONTROL_PLANE } from '../controllers/programs.ts';
 import type { FleetView } from './fleet.ts';
 
 /** Formats the changes of a fleet as lines, for an output that is not a terminal. */
@@ -37,12 +38,15 @@ export class FleetLines {
       if (!this.#stopped.some(({ name }) => name === health.name)) {
         lines.push(controllerSentence(health, now), ...health.effects.map((effect) => `  ${effect}`));
       }
-    for (const { name } of this.#stopped)
-      if (!controllers.some((health) => health.name === name))
+    const absent = this.#stopped.filter(({ name }) => !controllers.some((health) => health.name === name));
+    // While the API server does not respond, the state of the controllers is unknown.
+    const hidden = controllers.some(({ name }) => name === CONTROL_PLANE) ? absent : [];
+    for (const { name } of absent)
+      if (hidden.length === 0)
         lines.push(
           `${CONTROLLER_NAMES.some((known) => known === name) ? 'controller' : 'program'} ${name} is working again`,
         );
-    this.#stopped = controllers;
+    this.#stopped = [...controllers, ...hidden];
     this.#phases = phases;
     this.#rollouts = rollouts;
     return lines;

@@ -135,3 +135,19 @@ test('the lines of up report once that a controller stopped, and that it is work
   next([{ ...stopped('machine-controller-manager'), name: 'local-cloud' }]);
   expect(next([])).toEqual(['program local-cloud is working again']);
 });
+
+test('the lines of up report no recovery of a controller while the API server does not respond', () => {
+  const lines = new FleetLines();
+  const next = (names: readonly string[]) => {
+    const controllers = names.map((name) => ({ ...stopped('machine-controller-manager'), name }));
+    return lines
+      .next(viewFleet([deployment], [set], [machine], [], controllers), NOW)
+      .filter((line) => /working/.test(line));
+  };
+  const isStopped = (name: string) => expect.stringMatching(new RegExp(`^${name} is not working`));
+  next([]);
+  expect(next(['machine-controller-manager'])).toEqual([isStopped('machine-controller-manager')]);
+  expect(next(['control-plane'])).toEqual([isStopped('control-plane')]);
+  expect(next(['machine-controller-manager'])).toEqual(['program control-plane is working again']);
+  expect(next([])).toEqual(['controller machine-controller-manager is working again']);
+});
