@@ -42,8 +42,8 @@ export interface ControlPlaneOptions {
   /** Returns a random number in [0, 1), for generated names, uids and tokens. */
   readonly random?: () => number;
   /**
-   * `maxBytes` limits the size of the store in a folder. With a snapshot, the store of the control plane is in memory
-   * and starts with the content of the snapshot.
+   * `maxBytes` limits the size of the store in a folder. If `snapshot` is set, the store is in memory and starts with
+   * the content of the snapshot.
    */
   readonly store?:
     | 'memory'
@@ -78,13 +78,13 @@ export interface ControlPlaneOptions {
   readonly features?: Features | undefined;
   /** The bearer token of the administrator. The default is the token in the data folder. Without a data folder, the token is random. */
   readonly adminToken?: string;
-  /** Whether a request from this process without credentials has the permissions of the administrator. */
+  /** Whether a request from this process has the permissions of the administrator if the request has no credentials. */
   readonly trustInProcess?: boolean;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Called after a permanent failure of the store, after which the store acknowledges no write. A full store does not
-   * count as a permanent failure.
+   * Called when the store fails permanently. Afterwards, the store acknowledges no write. A full store does not count
+   * as a permanent failure.
    */
   readonly onStoreFailure?: (error: Error) => void;
   /** Reports each failed checkpoint of the store. A failed checkpoint loses no write, but the log of the store grows. */

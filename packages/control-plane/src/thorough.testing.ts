@@ -1,2 +1,2 @@
-/** Whether the tests run all cases, which is the case if `.ci/run` has set `MCM_THOROUGH`. */
+/** Whether the tests run all cases. The script `.ci/run` sets `MCM_THOROUGH` for this purpose. */
 export const isThorough: boolean = Number(process.env.MCM_THOROUGH ?? 0) >= 1;

@@ -8,7 +8,7 @@ const NO: Verdict = { allowed: false, reason: '' };
 const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
-/** The rules of the node role: permissions of every node for all objects of a resource. */
+/** The rules of the node role. Every node has these permissions for all objects of a resource. */
 const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {

@@ -26,7 +26,7 @@ export const validateNames = (names: Fields, path: string): StatusCause[] => [
   ...validateGivenNames(names, path),
 ];
 
-/** Validates names in a CRD that may be absent, such as `status.acceptedNames`. */
+/** Validates names that a CRD may omit, such as `status.acceptedNames`. */
 export function validateGivenNames(names: Fields, path: string): StatusCause[] {
   const kind = text(names.kind);
   const listKind = text(names.listKind);

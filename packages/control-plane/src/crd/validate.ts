@@ -17,7 +17,8 @@ const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
 /**
- * Fields of a CRD version that the internal type of kube-apiserver stores only once if all versions have equal values.
+ * If all versions of a CRD have equal values in these fields, the internal type of kube-apiserver stores the values
+ * only once.
  */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 

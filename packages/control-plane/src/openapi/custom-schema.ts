@@ -86,7 +86,7 @@ export function schemaInV2(schema: Json): Json {
   const made: JsonObject = {};
   const open = isOpen(schema);
   for (const word of Object.keys(schema)) if (!V3_WORDS.has(word)) made[word] = schema[word] as Json;
-  // For kubectl, an object with unknown fields or a value without a type has no properties and no items.
+  // kubectl expects no properties and no items if an object keeps unknown fields, or if a value has no type.
   if (schema.nullable === true || open) {
     delete made.items;
     delete made.properties;

@@ -123,7 +123,10 @@ class Copies {
   }
 }
 
-/** Records the objects and lists that the library of kube-apiserver reads on the path to the target of an operation. */
+/**
+ * On the path to the target of an operation, the library of kube-apiserver reads objects and lists. Records these
+ * values.
+ */
 function readTo(document: Json, pointer: string, repeated: RepeatedValues): void {
   let value: Json | undefined = document;
   for (const token of tokens(pointer)) {
@@ -181,7 +184,7 @@ function apply(document: Json, operation: Operation, { copies, repeated, index: 
 
 /**
  * Applies a JSON patch (RFC 6902) to a copy of `target`, and returns the copy.
- * @param repeated records the values of the patch that the copy contains.
+ * @param repeated records which values of the patch are part of the copy.
  * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for a failed operation.
  */
 export function applyJsonPatch(target: JsonObject, operations: unknown, repeated?: RepeatedValues): JsonObject {

@@ -7,9 +7,9 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`. The function merges a list with the patch strategy `merge` by
- * the key in `x-kubernetes-patch-merge-key`. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
- * `$deleteFromPrimitiveList/…`.
+ * Applies a strategic merge patch to a copy of `target`. If a list has the patch strategy `merge`, the function matches
+ * its items by the key in `x-kubernetes-patch-merge-key`. The directives are `$patch`, `$retainKeys`,
+ * `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
  *
  * @throws StatusError 400 for an invalid directive, 500 for a missing merge key or an unknown `$patch`, as in
  * kube-apiserver

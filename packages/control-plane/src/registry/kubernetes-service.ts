@@ -205,8 +205,8 @@ class KubernetesService {
 }
 
 /**
- * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice after a deletion or a change of their
- * addresses. As in kube-apiserver, no controller is necessary.
+ * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice if a client deletes them or changes
+ * their addresses. As in kube-apiserver, no controller is necessary.
  * @param onError Receives the error of a failed check. The function repeats the check after `INTERVAL_MS`. @see
  * kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */

@@ -17,7 +17,7 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     }
     const record = registry.store.get(NAMESPACES, '', namespace);
     if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
-    // Only the JSON text of a terminating namespace contains `deletionTimestamp`, so the plugin does not parse most
+    // A namespace is terminating only if its JSON text contains `deletionTimestamp`, so the plugin does not parse most
     // texts.
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };

@@ -28,7 +28,7 @@ export interface AdmissionAttributes {
   readonly reinvocation?: Reinvocation;
 }
 
-/** Records, for each mutating plugin, which webhooks or policies the plugin calls again in the second round. */
+/** Records which webhooks or policies each mutating plugin calls again in the second round. */
 export class Reinvocation {
   round = 0;
   wanted = false;

@@ -94,7 +94,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
     return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
   }),
-  // For these lists, server-side apply replaces the whole list, but a strategic merge patch merges the lists.
+  // A server-side apply replaces each of these lists as a whole, but a strategic merge patch merges them.
   [
     'core.v1.PodStatus.hostIPs',
     {

@@ -99,7 +99,7 @@ export class KindRegistry {
   readonly #byKind = new Map<string, ServedKind>();
   readonly #byVersion = new Map<string, Map<string, ServedKind>>();
   readonly #byResource = new Map<string, ServedKind[]>();
-  /** For each API group, the number of kinds in each version. */
+  /** The number of kinds in each version of each API group. */
   readonly #byGroup = new Map<string, Map<string, number>>();
   readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();

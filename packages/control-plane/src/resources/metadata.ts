@@ -171,7 +171,7 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** How the strategy of a kind validates the metadata in an update: as a change, or as new metadata. */
+/** In an update, the strategy of a kind validates the metadata either as a change or as new metadata. */
 type Look = 'change' | 'new';
 
 /** The key is `group/plural`, followed by the subresource if the subresource has its own strategy. */

@@ -89,7 +89,7 @@ export interface Before {
   readonly part: WrittenPart;
 }
 
-/** Returns the form in which the server stores an object, as an object and not yet as JSON text. */
+/** Returns an object in the form in which the server stores the object, before the conversion to JSON text. */
 function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: Before | undefined): ApiObject {
   if (storedAs === undefined) return object;
   const form = storedAs.encode({ ...object });
@@ -151,7 +151,7 @@ export class Registry {
     return record;
   }
 
-  /** Returns the JSON text that the response to a write of this object would contain, for a dry run. */
+  /** Returns the JSON text for the response to a dry run, as if the server had written this object. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);

@@ -135,7 +135,7 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
   }
 }
 
-/** Returns the original text of a number in the current body that is an integer but has another notation. */
+/** The current body may contain an integer in another notation. Returns the original text of this number. */
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
@@ -179,7 +179,7 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** Reads bytes from a list of numbers, because Go's decoder accepts base64 and a list. */
+/** Reads bytes from a list of numbers, because Go's decoder accepts either base64 or a list. */
 function readByteList(list: readonly unknown[], owner: string, path: string): string {
   const bytes = list.map((item) => {
     const value = item ?? 0;
@@ -207,7 +207,10 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/** Removes the fields that the model does not contain, also in nested structures, and returns their paths. */
+/**
+ * Removes the fields that the model does not contain, even inside of nested structures. Returns the paths of these
+ * fields.
+ */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');

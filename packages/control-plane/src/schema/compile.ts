@@ -69,7 +69,7 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // If the old list is already invalid, the new list may be invalid too (ratcheting of kube-apiserver).
+    // As in kube-apiserver, the new list may be invalid if the old list was already invalid (ratcheting).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
     // Another check reports a missing name. If a required field is missing, the function evaluates no rule for the

@@ -45,7 +45,7 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** Returns the old items of a list by their keys. */
+/** Returns a map from the keys of the old list items to these items. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));

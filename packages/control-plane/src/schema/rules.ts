@@ -112,7 +112,7 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** Returns the type that messages show. kube-apiserver shows no type of an int-or-string field. */
+/** Returns the type that messages show. For an int-or-string field, kube-apiserver shows no type. */
 const typeOf = (node: SchemaNode): string => (node.intOrString ? '' : (node.types[0] ?? ''));
 
 /** Returns the field of an error. A dot precedes a property, even if the path has brackets such as `['b-c']`. */

@@ -6,8 +6,8 @@ const ANY = '*';
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Returns the index keys of a selector. With these keys, the index finds all objects whose selector matches given
- * labels.
+ * Returns the index keys of a selector. A search for given labels uses these keys to find all objects whose selector
+ * matches the labels.
  * - The result contains alternative sets of index keys.
  * - A set has one index key for each allowed value of a label.
  * - A selector without values has one index key for the namespace.

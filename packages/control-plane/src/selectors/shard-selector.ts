@@ -61,8 +61,8 @@ function uidOf(record: StoredRecord): string {
 }
 
 /**
- * Parses the `shardSelector` of a query: ranges of hashes, joined by `||`. A range contains its start, and not its end.
- * Without a selector, the result is undefined.
+ * Parses the `shardSelector` of a query: ranges of hashes, joined by `||`. A range includes its start, but excludes its
+ * end. Without a selector, the result is undefined.
  * @throws StatusError 400 for an invalid selector
  */
 export function parseShardSelector(text: string): ShardSelector | undefined {

@@ -11,7 +11,7 @@ export const tooLarge = (): StatusError =>
     code: 413,
   });
 
-/** @param trusted Whether a request without credentials has the permissions of the administrator. */
+/** @param trusted Whether a request has the permissions of the administrator if the request has no credentials. */
 export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const { url } = request;
   const start = url.indexOf('/', url.indexOf('//') + 2);

@@ -89,7 +89,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // The getter creates the signal at the first use, because the creation takes as long as parsing the headers.
+    // The getter creates the signal at its first use, because creating the signal takes as long as parsing the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();

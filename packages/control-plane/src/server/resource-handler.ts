@@ -116,7 +116,8 @@ export class ResourceHandler {
     try {
       return await this.#handle(request, info, call);
     } catch (error) {
-      // The error may depend on an earlier write that is not durable yet, for example of an object with the same name.
+      // The error may depend on an earlier write that is not durable yet, for example if that write created an object
+      // with the same name.
       await this.#registry.store.settled();
       throw error;
     }
@@ -289,8 +290,8 @@ export class ResourceHandler {
   }
 
   /**
-   * Reads data and waits until the data is durable. If the disk is full, the store undoes writes that are not durable,
-   * and the method reads again.
+   * Reads data and waits until the data is durable. If the disk is full, the store undoes the writes that are not
+   * durable yet. The method then reads the data again.
    */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {

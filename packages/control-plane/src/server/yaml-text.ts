@@ -22,7 +22,7 @@ const isAmbiguous = (text: string): boolean =>
   WORDS.test(text) || NUMBER.test(text) || BASE_60.test(text) || TIME.test(text);
 
 /**
- * Formats YAML like Go's encoder: ambiguous texts in double quotes, and other texts that need quotes in single quotes.
+ * Formats YAML like Go's encoder. Ambiguous texts get double quotes. Other texts get single quotes if they need quotes.
  */
 export function yamlText(value: unknown): string {
   const { Document, visit } = yaml();

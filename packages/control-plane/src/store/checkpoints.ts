@@ -27,8 +27,8 @@ export interface CheckpointLimits {
   readonly bytes: number;
   /**
    * If the log has more pages than this after a checkpoint, the log must restart at its beginning. The store pauses its
-   * writes during the restart. The file of the log keeps its size, because the release and the allocation of blocks
-   * delay writes.
+   * writes during the restart. The file of the log keeps its size, because the release and the allocation of disk
+   * blocks would delay writes.
    */
   readonly pages: number;
   /**
@@ -134,8 +134,8 @@ export class Checkpoints {
   }
 
   /**
-   * The log of a busy store never restarts without a pause of the writes. Before the pause, repeated checkpoints make
-   * the rest of the log small, because the rest determines the length of the pause.
+   * The log of a busy store never restarts without a pause of the writes. Repeated checkpoints before the pause make
+   * the rest of the log small, so that the pause is short.
    */
   #ended(pages: number): void {
     const mode = this.#running;

@@ -36,7 +36,7 @@ export function onlyValueOf(demand: Demand): string | undefined {
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** Returns the value of a field or label. For an empty field, the value is empty, and for an absent label `ABSENT`. */
+/** Returns the value of a field or label. An empty field has an empty value. An absent label has the value `ABSENT`. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;

@@ -12,12 +12,15 @@ export interface HistoryLimits {
 }
 
 /**
- * The maximum number of indexes of a resource, without the index by object. Each index needs memory and makes writes
- * slower.
+ * The maximum number of indexes of a resource. The index by object does not count. Each index needs memory and makes
+ * writes slower.
  */
 const MAX_INDEXES = 16;
 
-/** An index of changes. The index stores a change under the values of its new object and of its previous object. */
+/**
+ * An index of changes. Each change has a new object and a previous object. The index stores the change under the values
+ * of both objects.
+ */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();

@@ -5,9 +5,9 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The indexes by label. The first selection by a label creates its index, which stays while records have the label.
- * Without an index, the store keeps only the keys of the records with the label. The total cost depends only on the
- * number of writes.
+ * The indexes by label. The first selection by a label creates the index of the label. The index stays while records
+ * have the label. Without an index, the store keeps only the keys of the records with the label. The total cost depends
+ * only on the number of writes.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();

@@ -11,8 +11,8 @@ export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
   /**
-   * The requirement, if it allows several values or excludes values. A record that meets the requirement has the index
-   * value `MEETS`.
+   * The requirement, if the requirement allows several values or excludes values. A record that meets the requirement
+   * has the index value `MEETS`.
    */
   readonly choice?: Choice | undefined;
   readonly value: string;

@@ -44,7 +44,7 @@ function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIV
   return { records: chosen, remaining: 0 };
 }
 
-/** Merges two sorted sequences of keys, without duplicates. */
+/** Merges two sorted sequences of keys, and omits duplicates. */
 function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
   let [left, right] = [a.next(), b.next()];
   while (left.done !== true || right.done !== true) {

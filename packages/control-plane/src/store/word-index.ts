@@ -3,9 +3,9 @@ import type { StoredRecord } from './record.ts';
 /** The definition of an index that finds records by words, such as the name of their node. */
 export interface Words {
   /**
-   * Returns the words of a record, as alternative sets. The index stores the record under the words of only one set,
-   * the set with the rarest words. The store calls the function once for each record. A record without a set is not in
-   * the index.
+   * Returns the words of a record, as alternative sets. The index selects the set with the rarest words, and stores the
+   * record only under the words of this set. The store calls the function once for each record. A record without a set
+   * is not in the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

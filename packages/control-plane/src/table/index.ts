@@ -41,7 +41,10 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
-/** Returns whether the Table has no list of rows, as in kube-apiserver for built-in kinds without columns. */
+/**
+ * Returns whether the Table lacks its list of rows. In kube-apiserver, built-in kinds without columns have no list of
+ * rows.
+ */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 

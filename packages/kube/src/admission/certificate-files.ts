@@ -14,7 +14,7 @@ export interface CertificateFiles {
   readonly flag: string;
 }
 
-/** Receives the certificates that were read from a directory, and the errors about them. */
+/** Receives the certificates from a directory, and the errors about the certificates. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
   unusable(sentence: string | undefined): void;

@@ -17,7 +17,8 @@ export interface AdmissionServer {
 }
 
 /**
- * The maximum size of a request body with the new and the old object, each with at most 1.5 MiB (the limit of etcd).
+ * The maximum size of a request body. The body contains the new and the old object, and etcd limits each object to 1.5
+ * MiB.
  */
 const BODY_LIMIT = 4 * 1024 * 1024;
 

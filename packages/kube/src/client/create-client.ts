@@ -21,7 +21,7 @@ export interface ClientOptions {
    * must open within 30,000 milliseconds.
    */
   readonly requestTimeoutMs?: number;
-  /** The history of the API server, which all its clients share to detect a restore. */
+  /** The history of the API server. All clients of the API server share the history to detect a restore. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
   readonly refused?: (error: KubeError) => void;

@@ -33,7 +33,7 @@ const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
- * Evicts a pod, or deletes the pod like kubectl if the API server has no eviction API.
+ * Evicts a pod. If the API server has no eviction API, deletes the pod, as kubectl does.
  * @param mayDelete Called once before a deletion that replaces the eviction (default: true).
  * @throws KubeError for a refusal, with the code 429 if a disruption budget does not allow the eviction now
  */

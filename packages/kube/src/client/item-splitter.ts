@@ -8,8 +8,8 @@ const CLOSE_BRACE = 0x7d;
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while the response arrives. If the client parsed 500 pods at once, their 10
- * MB of objects would become long-lived for the garbage collector.
+ * Splits the JSON of a list into its items while the response arrives. If the client parsed 500 pods at once, the
+ * garbage collector would treat their 10 MB of objects as long-lived.
  */
 export class ItemSplitter {
   #depth = 0;

@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** Creates a function that delays calls to the limit. */
+/** Creates a function that delays calls so that their rate stays within the limit. */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;

@@ -9,7 +9,7 @@ export interface Clock {
   now(): Date;
   /** Returns milliseconds since an arbitrary start, for intervals and deadlines; the monotonic time never jumps. */
   monotonic(): number;
-  /** Calls `callback` once after `ms` milliseconds, and never synchronously. */
+  /** Calls `callback` once after `ms` milliseconds. The call is never synchronous. */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 

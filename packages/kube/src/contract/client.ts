@@ -62,7 +62,7 @@ export interface WriteOptions extends RequestOptions {
   /** The subresource, such as `status` or `scale`. */
   readonly subresource?: string;
   /**
-   * Marks a write that only records an earlier action of this process, so observe mode does not report it as a
+   * Marks a write that only records an earlier action of this process. Observe mode does not report the write as a
    * decision.
    */
   readonly bookkeeping?: boolean;

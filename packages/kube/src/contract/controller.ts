@@ -13,7 +13,7 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 
 /**
- * Compares the actual with the desired state of one object, and changes it towards the desired state; polling is
+ * Compares the actual state of one object with its desired state, and changes the actual state accordingly. Polling is
  * forbidden.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
@@ -27,8 +27,8 @@ export interface Controller {
    */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Starts reconciles after changes of the objects in an informer. A controller waits while its informer has no
-   * permission, or while the cache of the informer may be wrong.
+   * Starts reconciles after changes of the objects in an informer. While the informer has no permission or its cache
+   * may be wrong, the controller waits.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,

@@ -26,7 +26,10 @@ export interface Informer<T extends KubeObject> {
   /** Whether an informer with the option `demand` is closed and empty, because no user needs its objects. */
   readonly closed?: boolean;
   whenSynced(signal?: AbortSignal): Promise<void>;
-  /** The reason why the API server currently refuses lists and watches: a missing permission (403) or kind (404). */
+  /**
+   * The reason why the API server currently refuses lists and watches: a missing permission (403) or a missing kind
+   * (404).
+   */
   readonly refused: KubeError | undefined;
   /** Calls `handler` when a refusal starts, when its reason changes, and when the refusal ends. */
   onRefused(handler: () => void): () => void;
@@ -41,7 +44,7 @@ export interface Informer<T extends KubeObject> {
   /** Calls `handler` after each change, in order and synchronously with the update of the store. */
   onChange(handler: (change: Change<T>) => void): () => void;
   run(signal: AbortSignal): Promise<void>;
-  /** Fills the cache with one list and no watch, for callers that do not call `run`. */
+  /** Fills the cache from one list, and opens no watch. Callers that do not call `run` use this method. */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Adds the response to a write of this process to the cache, so that the next reconcile sees the write.

@@ -10,7 +10,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as the API server returns it, always with name, uid and resourceVersion. */
+/** Metadata of an object from the API server, which always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;

@@ -137,8 +137,8 @@ class Repair {
 }
 
 /**
- * Repairs an object in place, so that the object conforms to its type. `conform` gives a missing required field its
- * zero value, and removes a value of a wrong type.
+ * Repairs an object in place, so that the object conforms to its type. `conform` sets a missing required field to its
+ * zero value, and removes a value with a wrong type.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

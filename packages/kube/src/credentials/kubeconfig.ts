@@ -44,7 +44,8 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The YAML parser quotes the invalid line, which may contain a key, so the error omits its message.
+  // The message of the YAML parser quotes the invalid line. The line may contain a key, so the error omits this
+  // message.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -103,8 +104,8 @@ function select(config: Config, wanted: string | undefined): Selected {
 }
 
 /**
- * Reads a PEM text from the field `<name>-data` (base64), or from the file in the field `<name>`, relative to the
- * kubeconfig.
+ * Reads a PEM text from the field `<name>-data` (base64), or from a file. The field `<name>` contains the path of the
+ * file, relative to the kubeconfig.
  */
 async function pem({ fields, folder }: Part, name: string, { label, readText }: Config): Promise<Pem | undefined> {
   const data = text(fields, `${name}-data`);
@@ -158,8 +159,8 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
 ];
 
 /**
- * Refuses files and programs in a kubeconfig that comes from an API object, because the author of the object could read
- * files of this process.
+ * If a kubeconfig comes from an API object, refuses files and programs in it. Otherwise, the author of the object could
+ * read files of this process.
  */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {

@@ -4,7 +4,7 @@ import { type FollowOptions, followFiles, type ReadText } from './follow-files.t
 import { inClusterConfig } from './in-cluster.ts';
 import { kubeconfigFiles } from './kubeconfig.ts';
 
-/** Value of a kubeconfig flag that selects the service account of the pod instead of a file. */
+/** If a kubeconfig flag has this value, mcm uses the service account of the pod instead of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
 /** The environment from which credentials are loaded. */

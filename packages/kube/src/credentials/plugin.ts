@@ -14,7 +14,7 @@ export interface PluginUser {
 }
 
 /**
- * The interval in which the plugin runs at most once, because an API server may refuse hundreds of requests at the same
+ * The plugin runs at most once in this interval, because an API server may refuse hundreds of requests at the same
  * time.
  */
 const FORGET_EVERY_MS = 1_000;

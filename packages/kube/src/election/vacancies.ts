@@ -20,7 +20,7 @@ export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation, to which the function has added the current period without a holder. If a restore of the API
+ * Adds the current period without a holder to the annotation, and returns the annotation. If a restore of the API
  * server undid renewals of the Lease, the new period starts at the last renewal before the backup.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {

@@ -102,7 +102,10 @@ export class EventGroups {
     return combined;
   }
 
-  /** Adds unwritten series to the combined series, so a burst of events causes one write instead of ten. */
+  /**
+   * Adds the series that are not written yet to the combined series. A burst of events therefore causes one write
+   * instead of ten.
+   */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

@@ -161,5 +161,5 @@ export const commonFlags = (defaults: CommonDefaults) => ({
   ...IGNORED,
 });
 
-/** Type of the flags of every controller binary. */
+/** The type of the flags that every controller binary has. */
 export type CommonFlags = ReturnType<typeof commonFlags>;

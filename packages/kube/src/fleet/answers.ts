@@ -2,7 +2,7 @@ import { isWatch } from '../client/paths.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** Measures the time since the last response of an API server to any request of any cluster. */
+/** Measures the time since an API server last responded to a request of any cluster. */
 export class Answers {
   readonly #clock: Clock;
   #sentAt: number | undefined;

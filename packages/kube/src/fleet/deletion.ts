@@ -24,7 +24,7 @@ export class NamespaceEmpty extends Error {
   override readonly name = 'NamespaceEmpty';
 }
 
-/** The error after the deletion of a Lease in a namespace that is being deleted. */
+/** The error if a client has deleted a Lease in a namespace that is being deleted. */
 export class LeaseDeleted extends Error {
   override readonly name = 'LeaseDeleted';
 }

@@ -36,7 +36,7 @@ export class Hibernated extends Error {
 
 export interface HibernationParts {
   readonly content: readonly WakingContent[];
-  /** The hibernation starts after this time without work and machines, in milliseconds. */
+  /** The hibernation starts after the cluster has had no work and no machines for this time, in milliseconds. */
   readonly afterMs: number;
   readonly idle: () => boolean;
   readonly client: KubeClient;

@@ -19,7 +19,7 @@ export interface RegionsOptions {
   readonly peers: () => readonly Peer[];
 }
 
-/** Counts the clusters of each region whose API servers do not respond. */
+/** Counts the clusters whose API servers do not respond, separately for each region. */
 export class Regions {
   readonly #o: RegionsOptions;
   #counted: ReadonlyMap<string, RegionReach> = new Map();

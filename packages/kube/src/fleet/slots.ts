@@ -9,7 +9,7 @@ export interface SlotsOptions {
   readonly clock: Clock;
 }
 
-/** A request without a response counts towards the total limit of a process only for this time. */
+/** If a request gets no response, it counts towards the total limit of a process only for this time. */
 const SLOW_MS = 5_000;
 
 /** The cost of a list request, because a page contains up to 500 objects. */

@@ -20,7 +20,7 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * Whether the cache freezes its objects deeply, so that a write to a shared object throws; only tests set `freeze`.
+   * Whether the cache freezes its objects deeply, so that a write to a shared object throws. Only tests set `freeze`.
    */
   readonly freeze?: boolean;
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;

@@ -33,7 +33,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The delays after failures; the first delay is short, because most outages are restarts of the API server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** The number of lists with expired pages after which the reflector requests a list without pages. */
+/** After this number of lists with expired pages, the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /** The minimum duration of a watch without an event, as in client-go. */
 const SHORT_WATCH_MS = 1000;
@@ -140,7 +140,8 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Compares the API server with the cache.
-   * @returns the evidence if the API server has an older state, an empty text for no result, or undefined if both agree
+   * @returns evidence if the API server has an older state, undefined if both states agree, and an empty text if the
+   * result is unknown
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;

@@ -44,7 +44,8 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // A new object has no name yet, so the comparison treats any new object of the same owner as the created object.
+    // A new object has no name yet. The comparison therefore accepts any new object with the same owner as the created
+    // object.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&

@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   different: 'The running controller did not execute the action that the observer chose',
 };
 
-/** Records the decisions of this process once, and compares them with the actions of other controllers. */
+/** Records each decision of this process once, and compares the decisions with the actions of other controllers. */
 export class ObserveDecisions {
   readonly #clock: Clock;
   readonly #log: Logger;

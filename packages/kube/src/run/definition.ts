@@ -34,13 +34,13 @@ export interface BinaryContext<F extends Flags> {
    * mode.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
-  /** The permit for disruptions by rollouts, only in a fleet with a rollout budget. */
+  /** Decides whether rollouts may start disruptions. Only a fleet with a rollout budget has this permit. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
   readonly sameCluster: boolean;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Returns a client of the control cluster whose user agent contains the name of another component. */
+  /** Returns a client for the control cluster. The user agent of the client contains the name of another component. */
   readonly controlAs: (component: string) => KubeClient;
   readonly targetAs: (component: string) => KubeClient | undefined;
   readonly recorder: EventRecorder;
@@ -50,7 +50,7 @@ export interface BinaryContext<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
-  /** Records decisions in observe mode about actions outside of the clusters, such as calls to a cloud. */
+  /** In observe mode, records decisions about actions outside of the clusters, such as calls to a cloud. */
   readonly observe?: ObserveDecisions | undefined;
   /** The fence before irreversible actions; absent if leader election is disabled. */
   readonly fence?: Fence | undefined;
@@ -80,7 +80,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
     readonly rolloutBudget?: keyof F & string;
-    /** The settings for deleted namespaces, if the controllers of the binary must work there. */
+    /** The settings for deleted namespaces, if the controllers of the binary must work in deleted namespaces. */
     readonly deletion?: DeletionSettings;
     /** The objects that wake a hibernated cluster, if clusters of the binary can hibernate. */
     readonly hibernation?: HibernationSettings;

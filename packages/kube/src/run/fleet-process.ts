@@ -47,7 +47,7 @@ interface Served {
   readonly pages: DebugPages;
 }
 
-/** Registers the metrics of a fleet, and returns the counter of failures. */
+/** Registers the metrics of a fleet, and returns the metric that counts failures. */
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,

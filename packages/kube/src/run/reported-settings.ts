@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 
-/** Returns the flags with other values than their defaults, and the features that differ from their defaults. */
+/** Returns the flags and the features whose values differ from their defaults. */
 export function reportedSettings(
   own: Flags,
   flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,

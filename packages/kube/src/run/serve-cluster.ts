@@ -51,8 +51,8 @@ export interface SharedParts<F extends Flags> {
 }
 
 /**
- * The fraction of the renew deadline after which a leader renews its Lease, so that several attempts are possible
- * before the deadline.
+ * A leader renews its Lease after this fraction of the renew deadline, so that several attempts are possible before the
+ * deadline.
  */
 const RENEW_PART = 0.4;
 
@@ -88,7 +88,8 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has its own identity, so an earlier run that did not release its Lease counts as another process.
+    // Each run has its own identity. If an earlier run did not release its Lease, the earlier run counts as another
+    // process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {

@@ -16,7 +16,7 @@ import { AnswerWatcher, CertificatesInUse, Warnings } from '../run/warnings/inde
 /** A fleet replica that runs in a test. */
 export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
-  /** Returns the metrics and the debug pages, both of the replica and of each cluster. */
+  /** Returns the metrics and the debug pages of the replica and of each cluster. */
   readonly texts: () => Promise<readonly string[]>;
   readonly ended: Promise<void>;
 }

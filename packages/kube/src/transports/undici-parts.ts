@@ -4,8 +4,8 @@ type Undici = typeof import('undici');
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * Loads internal files of undici without fetch, caches, mocks and web sockets, which saves 3 MB of memory. File names
- * are literals, because bundlers cannot resolve computed names.
+ * Loads only some internal files of undici. The omission of fetch, caches, mocks and web sockets saves 3 MB of memory.
+ * File names are literals, because bundlers cannot resolve computed names.
  */
 export function undiciParts(): UndiciParts {
   try {

@@ -60,7 +60,8 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * With invalid certificates, each connection parses them again, so that each request fails with the error about them.
+ * If the certificates are invalid, each connection parses them again. Each request therefore fails with the error about
+ * the certificates.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {

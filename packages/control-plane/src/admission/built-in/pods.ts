@@ -20,7 +20,8 @@ const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...opera
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /**
- * The lifetime of a service account token in a pod. For a token that it can extend, kube-apiserver uses 3607 seconds.
+ * The lifetime of a service account token in a pod. For tokens that kube-apiserver may extend, the lifetime is 3607
+ * seconds.
  */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -116,7 +117,7 @@ const priorityOf = (priorityClass: ApiObject): Priority => ({
 
 const IS_GLOBAL_DEFAULT = markedBy(({ globalDefault }) => globalDefault === true);
 
-/** Returns the priority of a pod without a class: the value of the lowest default class, or zero. */
+/** Returns the priority of a pod without a priority class: the value of the lowest default class, or zero. */
 function defaultPriority(registry: Registry): Priority {
   let found: Priority | undefined;
   for (const priorityClass of lookupMarked(registry, 'scheduling.k8s.io/v1', 'PriorityClass', IS_GLOBAL_DEFAULT)) {

@@ -9,9 +9,7 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/**
- * The claim of a Service that is not stored yet expires after this time, which is longer than the timeout of webhooks.
- */
+/** If a Service is not stored yet, its claim expires after this time, which is longer than the timeout of webhooks. */
 const PENDING_MS = 60_000;
 
 interface Claim {

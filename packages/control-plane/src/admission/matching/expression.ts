@@ -111,8 +111,8 @@ export class LazyVariables extends LiteralMap {
 
 /**
  * The match conditions of a webhook or policy are true if every condition is true. If one condition is false, the
- * result is false, even if another condition fails with an error. If a condition fails with an error and none is false,
- * the result is the error.
+ * result is false, even if another condition fails with an error. If a condition fails with an error and no condition
+ * is false, the result is the error.
  */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];

@@ -49,7 +49,7 @@ export function ruleMatches(
 export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): boolean =>
   resourceNames.length === 0 || resourceNames.includes(name);
 
-/** Returns the version of a resource that the rules of a webhook or policy select. */
+/** The rules of a webhook or policy select a version of a resource. The function returns this version. */
 export function versionNamed(
   kinds: KindRegistry,
   rules: readonly MatchRule[],

@@ -77,7 +77,7 @@ function checkAudience(registry: Registry, pod: ApiObject, attributes: Admission
 }
 
 /**
- * A node may request tokens that are bound to its own pods, for audiences that the pod names.
+ * A node may request a token only if the token is bound to a pod of the node and the pod names the audience.
  * @throws StatusError 403, or 404 for an unknown pod
  */
 export function checkToken(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {

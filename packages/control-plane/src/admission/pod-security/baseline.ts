@@ -201,7 +201,7 @@ function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined 
 
 export const seccompBaseline: Check = (pod, minor) => (minor < 19 ? badSeccompNotes(pod) : badSeccomp(pod.spec));
 
-/** For each safe sysctl, the first minor version that allows the sysctl. */
+/** The first minor version that allows each safe sysctl. */
 const SYSCTLS: Readonly<Record<string, number>> = {
   'kernel.shm_rmid_forced': 0,
   'net.ipv4.ip_local_port_range': 0,

@@ -100,8 +100,8 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // The two rounds use different policy objects, but the same binding objects, so the code identifies a policy by
-      // its binding.
+      // The two rounds use different policy objects. Both rounds use the same binding objects, so a binding identifies
+      // its policy.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

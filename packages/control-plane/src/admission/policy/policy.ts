@@ -135,7 +135,10 @@ interface ParamRef {
   readonly name: string;
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The requirements that each parameter object of the selector meets. An index can evaluate these requirements. */
+  /**
+   * The requirements that a parameter object must meet, so that the selector selects the object. An index can evaluate
+   * these requirements.
+   */
   readonly where: readonly Demand[];
   /** Whether the server refuses the request if a parameter object is missing. */
   readonly required: boolean;

@@ -7,8 +7,8 @@ import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
 /**
- * The error if a call of a webhook fails, or if the response of the webhook is invalid. The failure policy of the
- * webhook decides whether the server refuses the request.
+ * The error if the server cannot call a webhook, or if the webhook returns an invalid response. The failure policy of
+ * the webhook decides whether the server refuses the request.
  */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';

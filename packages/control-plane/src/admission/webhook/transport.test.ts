@@ -13,7 +13,7 @@ let caBundle: string;
 let port: number;
 let connections: TLSSocket[];
 let bodies: string[];
-/** For each of the next calls, a function that disturbs the connection, or undefined. */
+/** One entry for each of the next calls: a function that disturbs the connection, or undefined. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {

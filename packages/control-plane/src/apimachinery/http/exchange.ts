@@ -10,8 +10,8 @@ export interface ServerRequest {
   body(): Promise<Uint8Array>;
   readonly signal: AbortSignal;
   /**
-   * Whether the request comes from this process. A request from this process without credentials has the permissions of
-   * the administrator.
+   * Whether the request comes from this process. If a request from this process has no credentials, it has the
+   * permissions of the administrator.
    */
   readonly trusted: boolean;
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;

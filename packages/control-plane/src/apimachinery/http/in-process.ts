@@ -12,7 +12,10 @@ export interface InProcessRequest {
 
 const NEVER = new AbortController().signal;
 
-/** Handles a request from this process without `fetch`, because `fetch` doubles the duration of the request. */
+/**
+ * Handles a request from this process. The function does not use `fetch`, because `fetch` doubles the duration of a
+ * request.
+ */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
   const bytes = new TextEncoder().encode(body);

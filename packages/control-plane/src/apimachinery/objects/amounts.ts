@@ -39,7 +39,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Replaces each amount in `sum` by the amount in `amounts` if the amount in `amounts` is larger. */
+/** If an amount in `amounts` is larger than the amount in `sum`, the function replaces the amount in `sum`. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -48,8 +48,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * For each resource, returns the sum of all normal containers, or the largest need of an init container if it is
- * larger. An init container needs its own amount and the amounts of the restartable init containers before it.
+ * Returns an amount for each resource: the sum of the normal containers, or a larger need of an init container. An init
+ * container needs its own amount and the amounts of the restartable init containers before it.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));

@@ -2,8 +2,8 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * For each object, the fields that the request body set to an empty list or map. Error messages and defaults
- * distinguish `[]` and `{}` from absent fields during a request.
+ * The fields of each object that the request body set to an empty list or map. Error messages and defaults distinguish
+ * `[]` and `{}` from absent fields during a request.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -50,10 +50,7 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
-/**
- * Returns whether the request body set a field of the object, such as a list without a default, to an empty list or
- * map.
- */
+/** Returns whether the request body set a field of the object to an empty list or map. */
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 

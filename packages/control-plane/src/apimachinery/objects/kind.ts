@@ -115,10 +115,11 @@ export interface KindDefinition {
   /** Returns the conditions of a row in a Table response. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /**
-   * Functions that return field values for field selectors, in addition to `metadata.name` and `metadata.namespace`.
+   * Functions that read additional fields for field selectors. All kinds support `metadata.name` and
+   * `metadata.namespace`.
    */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
-  /** Functions for field selectors that only another version of this kind supports. */
+  /** Functions that read fields which only the field selectors of another version support. */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /** Both conversions of `storedAs` take a whole object, may mutate the object, and return the converted object. */
   readonly storedAs?: {
@@ -128,7 +129,7 @@ export interface KindDefinition {
     readonly keep?: (encoded: ApiObject, stored: ApiObject, part: WrittenPart) => ApiObject;
   };
   readonly deprecationWarning?: string;
-  /** The versions of a custom kind, including versions that the server does not serve. */
+  /** All versions of a custom kind, even versions that the server does not serve. */
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
@@ -169,7 +170,7 @@ export interface KindDefinition {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Returns the validation errors that the schema cannot detect, as causes of a 422 error. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Returns the validation errors of the new object, and of the changes from the stored object. */
+  /** Compares the new object with the stored object. Returns the errors of the new object and of the changes. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   /** Returns the texts of `Warning` headers for a valid object. For a new object, `old` is undefined. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];

@@ -33,10 +33,7 @@ export function bearerToken(header: string): string | undefined {
  */
 export class Authenticator {
   readonly #readers: TokenReader[];
-  /**
-   * Whether a request without credentials has the permissions of the administrator, if the request comes from this
-   * process.
-   */
+  /** Whether a request from this process has the permissions of the administrator if the request has no credentials. */
   readonly #trustInside: boolean;
 
   constructor(readers: TokenReader[], trustInside: boolean) {

@@ -13,7 +13,7 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** The expiry of the token, or Infinity for a token without an expiry. */
+  /** The expiry of the token, or Infinity if the token never expires. */
   readonly expires: number;
   readonly user: UserInfo;
 }

@@ -185,8 +185,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the UID of a stored object, and whether tokens for the object are invalid because the object is being
-   * deleted. A deleted object with finalizers is still stored, so the function checks the deletion time.
+   * Returns the UID of a stored object. The second result states whether the object is being deleted, so its tokens are
+   * invalid. A deleted object with finalizers is still stored, so the function checks the deletion time.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

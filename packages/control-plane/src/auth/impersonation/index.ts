@@ -11,8 +11,8 @@ const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
 /**
- * The mode `legacy` needs only the permission for the verb `impersonate`. Each other mode permits only some
- * impersonated users and some verbs.
+ * The mode `legacy` needs only the permission for the verb `impersonate`. Each other mode limits the impersonated users
+ * and the verbs.
  */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];

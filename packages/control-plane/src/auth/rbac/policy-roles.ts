@@ -3,7 +3,8 @@
  * - After the name, `+x` adds the rules to the aggregated role x, and `=x` marks the aggregated role x.
  * - A rule is `verbs group: resources [names]`, or `verbs paths`. The word `core` represents the group ''.
  *
- * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as kube-apiserver returns the roles.
+ * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36. The roles have the form in which
+ * kube-apiserver returns them.
  */
 export const CLUSTER_ROLES = `
 admin =admin
@@ -197,7 +198,7 @@ kube-system/system:controller:token-cleaner
 `;
 
 /**
- * A binding may have no subjects. A service account is `sa:namespace/name`. The last bindings of the list are those
+ * A binding may have no subjects. A service account is `sa:namespace/name`. At the end of the list are the bindings
  * that kubeadm creates for joining nodes. With the bindings of kubeadm, a bootstrap token can request a node
  * certificate, and a node can renew its certificate. A controller approves both requests automatically.
  */

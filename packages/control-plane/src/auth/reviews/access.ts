@@ -159,8 +159,8 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns whether the server can evaluate at least one requirement of the selector (`some`), and whether all of them
- * (`all`).
+ * Returns whether the server can evaluate at least one requirement (`some`) or every requirement (`all`) of the
+ * selector.
  */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');

@@ -11,8 +11,8 @@ import { answered, showUser } from './answer.ts';
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
 /**
- * Returns the status in the request body without `authenticated`. A failed review keeps the other fields and sets the
- * error.
+ * Removes `authenticated` from the status in the request body, and returns the rest. A failed review keeps the other
+ * fields and sets the error.
  */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isRecord(status) ? status : {};

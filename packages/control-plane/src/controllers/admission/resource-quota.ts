@@ -64,8 +64,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // If `hard` has changed, the first count may lack objects that were created during the count, so the controller
-    // counts again.
+    // If `hard` has changed, clients may have created objects during the first count, so the controller counts again.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 

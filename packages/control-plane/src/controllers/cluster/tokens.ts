@@ -32,8 +32,8 @@ function expirationOf(secret: ApiObject): number {
 }
 
 /**
- * Returns the bootstrap token of a Secret if the Secret allows signatures with the token. The name of the Secret must
- * contain the token ID.
+ * If a Secret allows signatures with its bootstrap token, returns the token. The name of the Secret must contain the
+ * token ID.
  */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');

@@ -29,7 +29,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** Returns the names in a CRD as a text for comparisons. */
+/** Joins the names in a CRD to one text, so that the caller can compare them. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;

@@ -104,7 +104,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // No pod occurs twice in `matching`, because a pod has only one value for each label.
+    // Each pod occurs at most once in `matching`, because a pod has only one value for each label.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

@@ -7,8 +7,8 @@ const TYPE = 'DisruptionTarget';
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * Returns the time at which the controller removes the disruption condition of a pod: two minutes after the condition
- * was set. For these pods, the result is undefined:
+ * The controller removes the disruption condition of a pod two minutes after the condition was set. The function
+ * returns this time. For these pods, the result is undefined:
  *
  * - a pod without the disruption condition,
  * - a pod that is being deleted or has ended,

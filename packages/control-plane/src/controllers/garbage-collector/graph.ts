@@ -39,7 +39,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** The graph finds objects by UID, and the dependents of each owner, even if the owner is unknown. */
+/** The graph finds objects by their UID. The graph also finds the dependents of an owner, even of an unknown owner. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();

@@ -12,7 +12,7 @@ import { type Content, terminationConditions } from './conditions.ts';
 const FINALIZER = 'kubernetes';
 
 /**
- * Returns the content that the controller deletes first: the pods, because a running pod may need secrets, claims and
+ * Returns the pods, which the controller deletes first, because a running pod may need secrets, claims and
  * configuration.
  */
 function firstOf(content: readonly Content[]): readonly Content[] {

@@ -4,8 +4,8 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../objects/fields.ts';
 
 /**
- * Returns whether the endpoints of a Service are its pods: the Service has a selector and is not an ExternalName
- * Service.
+ * Returns whether the pods of a Service are its endpoints. The Service must have a selector, and must not be an
+ * ExternalName Service.
  */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;

@@ -30,7 +30,7 @@ const HEADLESS = 'service.kubernetes.io/headless';
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
-/** Each subset loses addresses in proportion to its size, unready addresses first (`truncateEndpoints`). */
+/** Each subset loses addresses in proportion to its size. Unready addresses are removed first (`truncateEndpoints`). */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
   const [ready, unready] = [count('addresses'), count('notReadyAddresses')];

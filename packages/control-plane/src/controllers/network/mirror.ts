@@ -44,8 +44,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
   });
 
 /**
- * Converts Endpoints to slices, one for each address family and list of ports. If the number of addresses exceeds the
- * limit, the controller mirrors ready addresses first (`reconcile`).
+ * Converts Endpoints to EndpointSlices. Each slice has one address family and one list of ports. If the number of
+ * addresses exceeds the limit, the controller mirrors ready addresses first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -78,8 +78,8 @@ export function mirror(endpoints: ApiObject): Mirrored {
 }
 
 /**
- * Returns the labels and annotations of a mirrored slice: all labels of the Endpoints object and two more, and most of
- * its annotations.
+ * Returns the labels and annotations of a mirrored slice. The slice gets all labels and most annotations of the
+ * Endpoints object, and two more labels.
  */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
@@ -109,7 +109,7 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
   );
 }
 
-/** Takes a slice with the address family out of `free` for reuse, preferably a slice with equal ports. */
+/** Removes a slice with the address family from `free` for reuse. The function prefers a slice with equal ports. */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
   const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);

@@ -8,8 +8,8 @@ export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies the hash by the prime: the hash times the factor, plus the hash shifted by 88 bits (two words and 24
-    // bits).
+    // Multiplies the hash by the prime. The product is the hash times the factor, plus the hash shifted by 88 bits (two
+    // words and 24 bits).
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);

@@ -32,8 +32,8 @@ const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
 /**
- * Returns whether a client may delete a range: the other ranges contain the whole range, or all its used Service
- * addresses.
+ * Returns whether a client may delete a range. The other ranges must contain the whole range, or each of its addresses
+ * that a Service uses.
  */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);

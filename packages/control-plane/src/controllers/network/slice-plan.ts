@@ -4,7 +4,7 @@ import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
 const MOST = 100;
 
-/** The content of EndpointSlices: endpoints with equal port names and numbers. */
+/** Endpoints for EndpointSlices. All endpoints have the same port names and port numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];

@@ -10,7 +10,8 @@ interface Known {
 }
 
 /**
- * Finds the time of a change of the Service or its pods that the endpoints do not contain yet (`TriggerTimeTracker`).
+ * Finds the time of a change to the Service or to a pod. The endpoints do not contain the change yet
+ * (`TriggerTimeTracker`).
  */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();

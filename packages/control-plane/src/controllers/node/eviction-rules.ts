@@ -6,7 +6,7 @@ export interface EvictionRules {
   /** The maximum number of nodes in a small zone (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
   /**
-   * The share of unreachable nodes from which on the controller reduces the eviction rate of a zone
+   * If this share of the nodes in a zone is unreachable, the controller reduces the eviction rate
    * (`--unhealthy-zone-threshold`).
    */
   readonly unhealthyZoneThreshold: number;

@@ -51,7 +51,10 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** Returns the changed taints of a node: `key` replaces the NoExecute taints of not ready and unreachable nodes. */
+/**
+ * Returns the changed taints of a node: the taint `key` replaces the NoExecute taints for nodes that are not ready or
+ * unreachable.
+ */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;
@@ -61,5 +64,5 @@ export function expellingTaints(node: ApiObject, key: string | undefined, now: s
 export const expellingKey = (node: ApiObject): string | undefined =>
   EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
 
-/** Returns the key of the taint for a status of the condition Ready. */
+/** Returns the key of the taint that belongs to a status of the condition Ready. */
 export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

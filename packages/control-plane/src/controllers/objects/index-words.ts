@@ -11,6 +11,6 @@ export const controllerWords = (object: ApiObject): readonly string[] => {
   return owner === undefined ? [] : [owner.uid];
 };
 
-/** Returns the namespace of an object without a controller as its index word. */
+/** If an object has no controller, returns the namespace of the object as its index word. */
 export const orphanWords = (object: ApiObject): readonly string[] =>
   controllerOf(object) === undefined ? [namespaceOf(object)] : [];

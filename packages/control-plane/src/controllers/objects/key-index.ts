@@ -6,8 +6,8 @@ export type WordsOf = (object: ApiObject) => readonly string[];
 const NONE: readonly string[] = [];
 
 /**
- * Finds the keys of objects by words. The index contains no objects, so an update that keeps the words of an object does
- * not change the index.
+ * Finds the keys of objects by words. The index contains no objects. If an update leaves the words of an object
+ * unchanged, the index does not change.
  */
 export class KeyIndex {
   readonly #of: WordsOf;

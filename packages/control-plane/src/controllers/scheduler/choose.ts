@@ -14,7 +14,7 @@ const TAKEN =
 export interface VolumeChoice {
   /** Whether another pod uses a claim whose access mode allows only one pod. */
   readonly isTaken?: boolean;
-  /** The preferred node: the node with the prepared volumes of the pod, or the nominated node of the pod. */
+  /** The preferred node: the node for which the volumes of the pod are prepared, or the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }

@@ -35,7 +35,7 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 interface Memory {
   readonly usage: Usage;
   readonly waiting: Set<string>;
-  /** For each pod, the node for which the scheduler currently binds the claims of the pod. */
+  /** The scheduler currently binds the claims of these pods. The map contains the chosen node of each pod. */
   readonly reserved: Map<string, string>;
 }
 
@@ -115,7 +115,10 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 }
 
-/** Adds the waiting pods to the queue: the highest priority first, and for equal priorities the longest wait first. */
+/**
+ * Adds the waiting pods to the queue, sorted by priority. Among pods with equal priority, the pod with the longest wait
+ * is first.
+ */
 function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
   const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));

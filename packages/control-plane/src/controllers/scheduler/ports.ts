@@ -9,8 +9,9 @@ interface HostPort {
 }
 
 /**
- * Returns a map key for the ports and requests of a pod: the list of containers if nothing else determines them, or the
- * pod. Pods with equal containers share one list, so a map with these keys is small.
+ * Returns a map key for the ports and requests of a pod. If only the containers determine them, the key is the list of
+ * containers. Otherwise, the key is the pod. Pods with equal containers share one list, so a map with these keys is
+ * small.
  */
 export function usagePartOf(pod: ApiObject): object {
   const { containers, initContainers, overhead } = look(pod, 'spec');

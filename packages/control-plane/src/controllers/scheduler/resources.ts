@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<object, Amounts>();
 
 /**
- * Returns the requests of a pod: the sum of all containers, or the request of the largest init container if it is
- * higher. The requests include the overhead, and count one pod for the limit of pods per node.
+ * Returns the requests of a pod: the sum of all containers, or a higher request of an init container. The requests
+ * include the overhead. Each pod requests one pod, because a node limits the number of its pods.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const key = usagePartOf(pod);

@@ -21,7 +21,7 @@ export interface Household {
 }
 
 /**
- * Adopts matching objects without a controller for an owner, and releases objects that no longer match
+ * If a matching object has no controller, the owner adopts the object. The owner releases objects that no longer match
  * (`ControllerRefManager`).
  */
 export class Adoption {

@@ -72,13 +72,13 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** Returns the magnitude of a pod's age: the binary logarithm, so that two pods of similar age have the same value. */
+/** Returns the truncated binary logarithm of a pod's age, so that two pods of similar age have the same value. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * For ages of equal magnitude, the UID determines the order, so that a scale-down does not always delete the newest
- * pods.
+ * If two ages have the same logarithm, the UID determines the order. A scale-down therefore does not always delete the
+ * newest pods.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -113,7 +113,7 @@ function sortByWorth(
 
 /**
  * Sorts pods in the order in which a set deletes them (`ActivePodsWithRanks`).
- * @param now The current time. With `now`, the function compares the ages of pods by magnitude. Without `now`, the
+ * @param now The current time. With `now`, the function compares the logarithms of the ages. Without `now`, the
  * function compares the times.
  * @param related The pods that the function counts for each node (default: `pods`).
  */
@@ -137,7 +137,7 @@ export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** For each owner, the creations and deletions of pods that the cache does not contain yet. */
+  /** The creations and deletions of pods that the cache does not contain yet, for each owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 

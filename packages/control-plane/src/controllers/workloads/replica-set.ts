@@ -149,7 +149,7 @@ class ReplicaKeeper {
 
   /**
    * Returns the pods of all ReplicaSets that belong to the Deployment of this ReplicaSet. On a scale-down, a ReplicaSet
-   * first deletes pods on nodes with many of these pods.
+   * first deletes pods from the nodes that run many of these pods.
    */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);

@@ -9,7 +9,7 @@ export function parseRevision(text: string | undefined): bigint | undefined {
 
 export const highest = (revisions: readonly bigint[]): bigint => [0n, ...revisions].sort(compareRevisions).at(-1) ?? 0n;
 
-/** As in Go, the number after the largest 64-bit integer is the smallest one. */
+/** As in Go, the largest 64-bit integer is followed by the smallest 64-bit integer. */
 export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
 
 export const compareRevisions = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);

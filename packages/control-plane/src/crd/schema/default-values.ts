@@ -42,8 +42,8 @@ function visitResources(
 }
 
 /**
- * Returns the error about the first resource that Go cannot decode. If Go can decode all resources, returns all errors
- * in their types and metadata.
+ * If Go cannot decode one of the resources, returns the error about the first such resource. If Go can decode all
+ * resources, returns all errors in their types and metadata.
  */
 function resourceCauses(value: unknown, node: SchemaNode, path: string, isResource: boolean): StatusCause[] {
   const causes: StatusCause[] = [];

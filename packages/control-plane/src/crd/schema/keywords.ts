@@ -74,7 +74,7 @@ function propertyContext(schema: Fields, name: string, context: Context): Contex
   return { isRoot: false, insideMeta: true, noDefault: context.isRoot ? `in top-level ${name}` : context.noDefault };
 }
 
-/** Returns the child schemas of keywords that the server does not support. */
+/** Returns the child schemas under keywords that the server does not support. */
 function unsupportedOf(schema: Fields, path: string): Place[] {
   const found: Place[] = [];
   for (const word of ['definitions', 'dependencies']) {
@@ -88,7 +88,7 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** For each error, the path of the schema that caused the error. */
+/** The path of the schema that caused each error. */
 const levels = new WeakMap<StatusCause, string>();
 
 export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';

@@ -101,7 +101,10 @@ function validateCounterpart(nested: Fields, structure: unknown, paths: Paths, c
   }
 }
 
-/** Validates that each field and list item in allOf, anyOf, oneOf and not also exists outside of these keywords. */
+/**
+ * Validates fields and list items inside of `allOf`, `anyOf`, `oneOf` and `not`. Each of them must also exist outside
+ * of these keywords.
+ */
 export function validateComplete(schema: Fields, structure: Fields, paths: Paths, causes: StatusCause[]): void {
   for (const { schema: inner, path } of junctorsOf(schema, paths.nested)) {
     validateCounterpart(inner, structure, { structure: paths.structure, nested: path }, causes);

@@ -32,7 +32,10 @@ interface Place {
   readonly path: string;
   /** The maximum number of values in one object to which the schema applies. */
   readonly cardinality: number | undefined;
-  /** The path of the list or map that contains the value, if the server cannot match the items with the old items. */
+  /**
+   * The path of the list or map that contains the value. The path is set if the server cannot match the items with the
+   * old items.
+   */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }

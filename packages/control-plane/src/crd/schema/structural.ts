@@ -44,7 +44,7 @@ function isPlainMetadata(metadata: Fields): boolean {
   );
 }
 
-/** Validates apiVersion, kind and metadata in the schema of a root or an embedded resource. */
+/** Validates apiVersion, kind and metadata in the schema of a root object or of an embedded resource. */
 function validateMetadata(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
   const properties = record(schema.properties);
   for (const name of ['kind', 'apiVersion']) {

@@ -53,7 +53,7 @@ export const isZero = (value: unknown): boolean =>
 
 const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
 
-/** Returns the keyword that prevents the conversion of a schema, or of a child schema, to a structural schema. */
+/** Returns the keyword because of which a schema or a child schema cannot become a structural schema. */
 export function unreadableWord(schema: Fields, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return 'depth';
   if (text(schema.id) !== '') return 'id';

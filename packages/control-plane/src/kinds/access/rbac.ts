@@ -80,7 +80,7 @@ const bindingCauses =
     return findings.causes;
   };
 
-/** Sets the default API groups of a binding: the RBAC group for users, groups and the role. */
+/** Sets the default API groups of a binding. Users, groups and the role get the RBAC group. */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

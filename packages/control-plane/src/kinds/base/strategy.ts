@@ -21,7 +21,7 @@ export type Strategy = Pick<
 export function strategy(
   rules: Strategy & {
     /**
-     * Returns the errors of an object. In an update, the function may omit an error that the old object already has.
+     * Returns the errors of an object. In an update, the function may omit an error that also exists in the old object.
      */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];

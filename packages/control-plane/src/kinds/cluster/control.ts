@@ -94,7 +94,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Removes the Lease fields for coordinated leader election, which Kubernetes disables by default. */
+/** Removes the Lease fields for coordinated leader election, because Kubernetes disables this feature by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isRecord(spec)) return;

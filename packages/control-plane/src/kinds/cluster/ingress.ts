@@ -186,7 +186,7 @@ export const ingressStrategy = {
   ): StatusCause[] => (subresource === 'status' ? statusCauses(ingress, old) : specCauses(ingress, leniencyOf(old))),
 };
 
-/** Returns a warning for each address in the status that is not in canonical form. */
+/** Returns a warning for each status address that is not in canonical form. */
 export const ingressStatusWarnings = (ingress: ApiObject): string[] =>
   pointsOf(ingress).flatMap((point, index) =>
     ipWarnings(`status.loadBalancer.ingress[${index}].ip`, text(point, 'ip')),

@@ -8,7 +8,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** Validates that `*` is the only value of a list, because `*` includes all values. */
+/** If a list contains `*`, validates that the list has no other value, because `*` includes all values. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);

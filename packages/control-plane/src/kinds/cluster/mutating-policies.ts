@@ -16,7 +16,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
-/** For each patch type, the field that contains the patch, and the result type of its expression. */
+/** The field that contains the patch, and the result type of its expression, for each patch type. */
 const PATCHES: Readonly<Record<string, { readonly field: string; readonly other: string; readonly type: CelType }>> = {
   ApplyConfiguration: { field: 'applyConfiguration', other: 'jsonPatch', type: OBJECT },
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },

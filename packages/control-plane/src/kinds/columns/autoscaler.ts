@@ -4,7 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** For each metric type, the field that contains the value of the metric. */
+/** The field that contains the value of a metric, for each metric type. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',

@@ -66,7 +66,7 @@ export const configMapStrategy = strategy({
   change: (object, old) => frozenCauses(object, old, ['data', 'binaryData']),
 });
 
-/** For each well-known type of Secret, the keys that the Secret must have. */
+/** The required keys for each well-known type of Secret. */
 const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],

@@ -17,7 +17,9 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Returns whether a service may have addresses of any family: a headless service without a selector. */
+/**
+ * Returns whether a service may have addresses of any family. Only a headless service without a selector may.
+ */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 

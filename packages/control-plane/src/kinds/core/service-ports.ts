@@ -40,7 +40,7 @@ export const nodePort = (uid: string, index: number, attempt = 0): number | unde
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** Returns the ranges of service addresses that are ready. */
+/** Returns the service address ranges that are ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>

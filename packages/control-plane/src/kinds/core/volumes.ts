@@ -302,7 +302,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** Removes a data source of a kind that the field `dataSource` does not support. */
+/** Removes a data source if the field `dataSource` does not support its kind. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isRecord(dataSource) || dataSourceRef !== undefined) return;
@@ -313,7 +313,7 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Removes a data source in another namespace, because its feature gate is disabled. */
+/** Removes a data source in another namespace, because the feature gate for such data sources is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }

@@ -162,7 +162,7 @@ export function taintFindings(findings: Findings, taint: Plain, at: string): voi
 const MOST_CONDITIONS = 4;
 
 /**
- * Validates the conditions that must be true before the scheduler binds a pod, and the conditions that prevent the
+ * Validates two lists of conditions: conditions that a pod needs before its binding, and conditions that prevent the
  * binding.
  */
 export function bindingFindings(findings: Findings, holder: Plain, at: string): void {

@@ -2,8 +2,8 @@
  * The internal structures of kube-apiserver, with their fields in order. An error about an immutable field ends with a
  * diff of two internal structures.
  *
- * Each row is `Structure: Field:type …`. `Field:type=name` contains the API name, if the two names differ in more than
- * upper and lower case. `=-` marks a field whose position in the API is different. Types:
+ * Each row is `Structure: Field:type …`. `Field:type=name` contains the API name. The row omits the API name if the two
+ * names differ only in upper and lower case. `=-` marks a field whose position in the API is different. Types:
  * - Fields of the types `''`, `0`, `b` (false) and `q` (quantity) always have a value.
  * - `?` is null if the field is not set, and `s` is a selector or null.
  * - `*S`, `[]S` and `{}S` are null or contain structures, and `S` is a structure that always exists.

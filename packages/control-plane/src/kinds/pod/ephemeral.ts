@@ -10,7 +10,7 @@ const AT = 'spec.ephemeralContainers';
 const MIRROR = 'kubernetes.io/config.mirror';
 
 /**
- * Restores the old values of all fields that a write to `pods/NAME/ephemeralcontainers` must not change
+ * A write to `pods/NAME/ephemeralcontainers` must not change other fields. Restores their old values
  * (`dropNonEphemeralContainerUpdates`).
  */
 export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {

@@ -28,7 +28,10 @@ function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Pla
   });
 }
 
-/** Restores the old values of all fields except resources in a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
+/**
+ * A write to `pods/NAME/resize` changes only resources. Restores the old values of all other fields
+ * (`dropNonResizeUpdates`).
+ */
 export function prepareResize(pod: ApiObject, old: ApiObject): void {
   const sent = look(pod, 'spec');
   const spec = copyJson(look(old, 'spec'));

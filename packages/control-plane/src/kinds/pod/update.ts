@@ -32,7 +32,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/** Returns the new spec, with the old values in all mutable fields. */
+/** Copies the new spec, and replaces all mutable fields by their old values. */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -157,8 +157,8 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // As in kube-apiserver, an error about a longer deadline ends the validation, but an error about a removed deadline
-  // does not.
+  // As in kube-apiserver, an error about a longer deadline ends the validation. After an error about a removed
+  // deadline, the validation continues.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

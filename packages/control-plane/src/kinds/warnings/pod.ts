@@ -83,8 +83,8 @@ function secretWarnings(spec: Plain, at: string): string[] {
 }
 
 /**
- * Warns about an environment variable that replaces an earlier one with the same name, unless its value refers to the
- * earlier one.
+ * Warns about an environment variable that replaces an earlier variable with the same name. If the value refers to the
+ * earlier variable, no warning is necessary.
  */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();

@@ -160,7 +160,7 @@ export const autoscalerV1Strategy = {
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations, so the manager of a field is also the manager of its annotation.
+      // The server writes the annotations. Each annotation therefore has the same manager as its field.
       const isAnnotated = fieldsIn(object.metadata.annotations).currentMetrics !== undefined;
       Object.assign(object, decode(encode(object)));
       if (!isAnnotated && isRecord(object.status)) withoutValue.add(object.status);

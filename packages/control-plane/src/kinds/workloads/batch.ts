@@ -145,8 +145,8 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * Returns whether the placement and the resources of pods may change: the job is suspended and has no active pods
- * (`shouldAllowMutablePodTemplate`). If the job has already started, its condition `Suspended` must be true too.
+ * Returns whether the placement and the resources of pods may change. The job must be suspended and must have no active
+ * pods (`shouldAllowMutablePodTemplate`). If the job has already started, its condition `Suspended` must be true too.
  */
 function isTemplateOpen(old: ApiObject): boolean {
   const status = look(old, 'status');
@@ -187,7 +187,7 @@ function openedSpec(spec: Plain, before: Plain): Plain {
   return expected;
 }
 
-/** Returns the pod template for error messages, with sorted labels and without empty metadata. */
+/** Formats the pod template for error messages: sorts the labels, and omits empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isRecord(metadata)) return rest;

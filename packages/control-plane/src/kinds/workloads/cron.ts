@@ -169,7 +169,8 @@ class Zone {
   }
 
   /**
-   * Returns the local time of an instant as a number: the milliseconds since the epoch of the same clock time in UTC.
+   * Returns the local time of an instant as a number. The number represents the same clock time in UTC, in milliseconds
+   * since the epoch.
    */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));

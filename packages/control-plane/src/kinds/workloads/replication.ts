@@ -15,7 +15,7 @@ export const podTemplateStrategy = strategy({
   causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),
 });
 
-/** Copies the labels of the template to a missing selector and to missing labels of a ReplicationController. */
+/** If the selector or the labels of a ReplicationController are missing, copies the labels of the template. */
 function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;

@@ -103,8 +103,8 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * Returns the spec with a volume in the template for each claim. The result omits hostname and subdomain, because the
- * controller sets both fields in each pod.
+ * Adds a volume for each claim to the template, and returns the spec. The result omits hostname and subdomain, because
+ * the controller sets both fields in each pod.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {

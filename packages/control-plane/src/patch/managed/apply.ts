@@ -168,7 +168,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Removes from the conflicts the fields that the manager may take over (`takeable`). */
+/** Removes the fields in `takeable` from the conflicts, because the manager may take over these fields. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -176,8 +176,8 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. The function removes a field from the last apply of the manager
- * if no manager owns the field now.
+ * Merges an applied configuration into the live object. If the last apply of the manager contained a field that no
+ * manager owns now, the function removes the field.
  * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
  * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */

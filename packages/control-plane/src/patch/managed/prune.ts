@@ -5,7 +5,7 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes the fields from the last apply of a manager (`last`) that no manager owns now (`owned`).
+ * The last apply of a manager (`last`) may contain fields that no manager owns now (`owned`). Removes these fields.
  * - The function removes a field of a structure if no manager owns a field inside of it.
  * - If another manager owns a map key or list item, the function removes only the fields of the applying manager.
  */

@@ -28,8 +28,8 @@ export function scaleEntries(
 }
 
 /**
- * Returns the entries of the scaled object, as `ScaleHandler.ToParent` in Kubernetes. A manager with updates gets an
- * additional entry without a time, because each API version has its own entry.
+ * Returns the entries of the scaled object, as `ScaleHandler.ToParent` in Kubernetes. If a manager has update entries,
+ * the manager gets an additional entry without a time, because each API version has its own entry.
  * @param scale the managedFields of the written Scale
  */
 export function parentEntries(

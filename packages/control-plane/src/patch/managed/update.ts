@@ -55,8 +55,8 @@ const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 
 /**
  * Returns the fields that the endpoint of a request does not write. As in kube-apiserver, the main endpoint of a custom
- * kind ignores the status only in the requested version. The status endpoint ignores all other fields in each version
- * that has a status endpoint.
+ * kind ignores the status only in the requested version. In each version that has a status endpoint, this endpoint
+ * ignores all other fields.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
   const hasStatus = kind.subresources?.status === true;
@@ -123,7 +123,7 @@ export function recordUpdate(
   return next;
 }
 
-/** Returns the parts of an object that are equal in all versions: for a built-in kind, only the metadata. */
+/** Returns the parts of an object that are equal in all versions. For a built-in kind, only the metadata is equal. */
 const shared = (object: ApiObject | undefined, { custom }: KindDefinition): unknown =>
   custom || object === undefined ? object : { metadata: object.metadata };
 

@@ -227,7 +227,7 @@ export function checkFields(
 
 /**
  * Removes unknown fields of an object, and returns their paths.
- * @param applied whether the nulls of a custom object stay until its validation
+ * @param applied whether a custom object keeps its nulls until the validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);

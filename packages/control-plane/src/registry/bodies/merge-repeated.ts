@@ -12,7 +12,7 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * Returns the value of a repeated field whose last value is null, as Go's decoder reads it.
+ * Returns the value that Go's decoder reads for a repeated field whose last value is null.
  * @param holder the schema of the structure that contains the field
  */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {

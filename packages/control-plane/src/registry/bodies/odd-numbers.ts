@@ -11,9 +11,7 @@ const isOdd = (source: string): boolean =>
 const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
-/**
- * Returns the numbers in a JSON text, such as `1e3` and `5.0`, that are integers but that Go does not read as integers.
- */
+/** Returns the integers in a JSON text that Go does not read as integers, such as `1e3` and `5.0`. */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;
   const paths = new Map<object, { readonly key: string; readonly holder: object | undefined }>();

@@ -17,7 +17,9 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/** Returns what Go expects in invalid YAML: the closing bracket of a flow list or map, or a value after a separator. */
+/**
+ * Returns what Go expects in invalid YAML: a closing bracket of a flow list or flow map, or a value after a separator.
+ */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'

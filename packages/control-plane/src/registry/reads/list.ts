@@ -81,7 +81,7 @@ interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /** The number of remaining objects, which the tokens of kube-apiserver do not contain. */
+  /** The number of remaining objects. The tokens of kube-apiserver do not contain this number. */
   readonly left?: number | undefined;
   /**
    * The time of the first page. Tokens of kube-apiserver contain no time, because kube-apiserver compacts etcd by time.

@@ -209,8 +209,7 @@ class Watcher {
     }
     this.#seen = version;
     const durable = this.#durable();
-    // The replayed events have no effect on the limit for unread events, so a client that missed many events can resume
-    // its watch.
+    // The limit for unread events ignores replayed events, so a client that missed many events can resume its watch.
     for (const event of events) {
       if (event.revision > durable) break;
       const queued = this.#next(event, false);

@@ -79,7 +79,7 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Returns whether the disruption budget does not apply: the pod does not run or is being deleted. */
+/** Returns true if the disruption budget does not apply, because the pod does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
@@ -234,7 +234,8 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
 }
 
 /**
- * Returns whether an unready pod may be evicted: the policy of the budget allows it, or enough other pods are ready.
+ * Returns whether an unready pod may be evicted. Either the policy of the budget must allow the eviction, or enough
+ * other pods must be ready.
  */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;

@@ -97,7 +97,7 @@ export function track(
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
-/** Stores the status of an object that the server changes because of a request for another object. */
+/** Stores the status of an object. The server changes this object because of a request for another object. */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
   track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');

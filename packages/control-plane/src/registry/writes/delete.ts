@@ -149,8 +149,8 @@ function finish(
   if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, before)))
     current = registry.put(served, object, before);
   if (gone) current = registry.remove(served, current);
-  // As in kube-apiserver, the response contains the response form of a deleted object, but the stored form of a marked
-  // object.
+  // As in kube-apiserver, a deleted object has its response form in the response, but a marked object has its stored
+  // form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 

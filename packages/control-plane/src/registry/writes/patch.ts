@@ -74,7 +74,10 @@ function unknownInOperations(operations: unknown): string[] {
   );
 }
 
-/** Returns the messages about repeated fields of a patch, and about unknown fields in the operations of a JSON patch. */
+/**
+ * Returns the messages about a patch. A patch may have repeated fields, and the operations of a JSON patch may have
+ * unknown fields.
+ */
 function problemsOfPatch(type: PatchType, bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString('utf8');
   const patch = parseJsonBody(text);
@@ -363,7 +366,10 @@ function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own 
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** Returns the error for a configuration that matches the schema but contains a value that Go's types cannot store. */
+/**
+ * A configuration may match the schema, but contain a value that Go's types cannot store. Returns the error for this
+ * value.
+ */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -425,8 +431,8 @@ function isJsonWithoutRepeats(text: string): boolean {
 }
 
 /**
- * Returns whether an apply keeps the live object, because the apply changes nothing. As in kube-apiserver, such an
- * apply to a version other than the storage version adds no defaults to the stored object.
+ * Returns whether an apply changes nothing, so that the live object stays. As in kube-apiserver, such an apply to a
+ * version other than the storage version adds no defaults to the stored object.
  */
 function keepsLive(merged: ApiObject, live: ApiObject | undefined, { kind }: ServedKind): boolean {
   if (live === undefined || kind.storageVersion === undefined) return false;

@@ -156,7 +156,7 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** Returns the object without empty lists in the metadata, because an empty list counts as absent. */
+/** Removes empty lists from the metadata of an object, because an empty list counts as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /**
@@ -291,7 +291,7 @@ function prepare(
   }
 }
 
-/** The built-in kinds for which, as for custom kinds, a write of the status never changes the metadata. */
+/** A write of the status never changes the metadata of these built-in kinds. The same is true for custom kinds. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
@@ -299,7 +299,7 @@ const METADATA_STAYS: ReadonlySet<string> = new Set([
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
 /**
- * For other built-in kinds, the metadata fields that a write of the status leaves unchanged. Source:
+ * The metadata fields that a write of the status leaves unchanged, for other built-in kinds. Source:
  * `ResetObjectMetaForStatus` and the strategies of the kinds.
  */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
@@ -371,8 +371,8 @@ function causesOf(
 }
 
 /**
- * Returns whether an update completes a deletion: no finalizers and no grace period (pods) remain. A namespace must
- * also have no finalizers in its spec.
+ * Returns whether an update completes a deletion. The object must have no finalizers and no grace period (pods) any
+ * more. A namespace must also have no finalizers in its spec.
  */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;

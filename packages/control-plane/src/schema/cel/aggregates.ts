@@ -17,8 +17,8 @@ export class MessageValue extends LiteralMap {
 export const messageType = (name: string): CelType => opaque(name);
 
 /**
- * Returns whether a mutating expression may create a type: `Object`, a nested type of `Object`, or an operation of a
- * JSON patch.
+ * Returns whether a mutating expression may create a type. These types are `Object`, its nested types, and the
+ * operations of a JSON patch.
  */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 

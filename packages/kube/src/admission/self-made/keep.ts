@@ -19,7 +19,10 @@ import { type Authority, bundleOf, readCertificates, secretData } from './conten
 import { issueAuthority, issueServing } from './issue.ts';
 import { type CertificatePlan, planCertificates } from './plan.ts';
 
-/** The Secret with the certificates that all replicas share, and the settings of the certificates. */
+/**
+ * All replicas share certificates in a Secret. The options name the Secret and contain the settings of the
+ * certificates.
+ */
 export interface SelfMadeOptions {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -27,7 +30,10 @@ export interface SelfMadeOptions {
   readonly names: readonly string[];
   /** The purpose of the certificates, for logs and for the name of the authority (default: webhooks). */
   readonly purpose?: string;
-  /** The name of the webhook configurations for the bundle of authorities; with an empty name, mcm writes no bundle. */
+  /**
+   * mcm writes the bundle of authorities into the webhook configurations with this name. If the name is empty, mcm
+   * writes no bundle.
+   */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;

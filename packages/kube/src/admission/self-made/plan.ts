@@ -14,9 +14,7 @@ export const LIFETIMES = {
   overlap: DAY,
   serving: 90 * DAY,
   renewServingBefore: 30 * DAY,
-  /**
-   * The validity of a certificate starts this time before its creation, because the clock of a client may be behind.
-   */
+  /** A certificate becomes valid this long before its creation, because the clock of a client may be behind. */
   skew: 5 * MINUTE,
 } as const;
 
@@ -45,7 +43,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // If clients do not trust every authority yet, the authority that they have trusted longest signs the certificate.
+  // If some clients do not trust every authority yet, mcm signs with the authority that clients have trusted longest.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);

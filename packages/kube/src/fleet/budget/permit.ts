@@ -1,8 +1,8 @@
 import type { Hold, LocalCluster } from './decide.ts';
 
 /**
- * The state of a rollout: `wants` means that the rollout wants to start disruptions, and `settled` that none is in
- * progress.
+ * The state of a rollout. `wants` means that the rollout wants to start disruptions. `settled` means that no disruption
+ * is in progress.
  */
 export interface RolloutNeeds {
   readonly wants: boolean;

@@ -44,7 +44,7 @@ interface Readable {
 
 const RETRY: BackoffOptions = { baseMs: 500, maxMs: 30_000, jitter: 0.5 };
 
-/** The rollout budget of a fleet for the clusters of this replica. */
+/** Applies the rollout budget of a fleet to the clusters of this replica. */
 export class RolloutBudget {
   readonly #o: RolloutBudgetOptions;
   readonly #informer: Informer<ConfigMap>;

@@ -19,7 +19,7 @@ const KEYS = ['kubeconfig', 'value'] as const;
 
 /**
  * The Secret of the namespace contains the kubeconfig of the target cluster. Finds one cluster for each selected
- * namespace of a seed, with the kubeconfig in a Secret of the namespace.
+ * namespace of a seed. A Secret in the namespace contains the kubeconfig.
  */
 export function namespaceDiscovery({ seed, selector, secret, kept, runtime }: NamespaceDiscoveryOptions): Discovery {
   return {

@@ -25,7 +25,7 @@ export interface SeedCluster {
 export class SeedMembers {
   readonly #found: Discovered;
   readonly #free: FreedSecrets | undefined;
-  /** The clusters from whose Secrets this process removes the finalizer. Other fleets also use this finalizer. */
+  /** This process removes the finalizer from the Secrets of these clusters. Other fleets also use this finalizer. */
   readonly #engaged = new Set<string>();
 
   constructor(found: Discovered, free: FreedSecrets | undefined) {

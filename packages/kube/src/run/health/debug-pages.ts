@@ -4,7 +4,7 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/`, for clients on loopback and clients with permission for the path. */
+/** A page below `/debug/`. A client may read the page from loopback, or with permission for the path. */
 export interface DebugPage {
   readonly path: string;
   readonly help: string;

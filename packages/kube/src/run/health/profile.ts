@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** The kinds of profiles; a heap snapshot would contain all secrets in memory. */
+/** The kinds of profiles. A heap snapshot is not available, because it would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;

@@ -10,8 +10,8 @@ export interface DatedAnswer {
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the minimum difference between the clocks of the server and this process; a positive result means that the
- * server is ahead.
+ * Returns the minimum difference between the clock of the server and the clock of this process. If the result is
+ * positive, the server is ahead.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;

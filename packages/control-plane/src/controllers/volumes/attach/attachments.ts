@@ -23,7 +23,10 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** Returns the fields of a node that decide whether its volumes may be detached, as a text for comparisons. */
+/**
+ * Some fields of a node decide whether its volumes may be detached. Joins these fields to one text, so that the caller
+ * can compare them.
+ */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;

@@ -29,7 +29,7 @@ export interface NodeView {
 export interface AttachPlan {
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   readonly detach: readonly string[];
-  /** For each attachment that waits for its detachment, the time since which no pod needs the attachment. */
+  /** The attachments that wait for their detachment. Each value is the time since which no pod needs the attachment. */
   readonly waiting: ReadonlyMap<string, number>;
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];

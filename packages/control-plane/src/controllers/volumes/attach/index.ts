@@ -15,7 +15,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
   const unwanted = new Map<string, number>();
-  /** For each node, the attachments that wait until the volume is detached from another node. */
+  /** The attachments of each node that wait until the volume is detached from another node. */
   const refused = new Map<string, Set<string>>();
 
   /** Reports that a volume is attached to another node. */

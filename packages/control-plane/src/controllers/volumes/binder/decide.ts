@@ -30,8 +30,8 @@ export interface ClaimView {
   readonly claim: ApiObject;
   readonly named: ApiObject | undefined;
   /**
-   * The volumes for a claim without a volume name: volumes that refer to the claim, and free volumes of the class. With
-   * `delayed`, free volumes are not candidates.
+   * If a claim names no volume, these volumes are candidates: volumes that refer to the claim, and free volumes of the
+   * class. With `delayed`, free volumes are not candidates.
    */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */

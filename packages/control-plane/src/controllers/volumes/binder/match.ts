@@ -4,7 +4,7 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../objects/fields.ts';
 
-/** An old annotation of claims and volumes with the name of the StorageClass. */
+/** An old annotation that contains the StorageClass name of a claim or volume. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>

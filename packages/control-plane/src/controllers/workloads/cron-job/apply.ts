@@ -68,7 +68,7 @@ export class CronJobWriter {
     await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
-  /** Records an existing job with the name of the run in the status, if the CronJob owns the job. */
+  /** If the CronJob owns an existing job with the name of the run, adds the job to the status. */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const place = { namespace: namespaceOf(cronJob), name: String(name) };

@@ -6,7 +6,7 @@ const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15 * 60_000;
 
 export class FailedPods {
-  /** For each DaemonSet, generation and node, the time of the last failure and the number of consecutive failures. */
+  /** The time of the last failure and the number of consecutive failures, for each DaemonSet, generation and node. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /** Returns the time at which a failed pod may be replaced. */

@@ -105,7 +105,7 @@ export function planPlacement(view: DaemonView): DaemonPlan {
   return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
-/** Returns the pod with the old template and the pod with the new template on a node. */
+/** Returns two pods on a node: the pod with the old template, and the pod with the new template. */
 function pairOn(
   view: DaemonView,
   pods: readonly ApiObject[],

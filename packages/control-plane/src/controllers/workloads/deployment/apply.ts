@@ -142,9 +142,7 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /**
-   * Scales the ReplicaSets of a paused Deployment, or of a Deployment with a new size, without continuing the rollout.
-   */
+  /** Scales the ReplicaSets of a Deployment that is paused or has a new size. The rollout does not continue. */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);

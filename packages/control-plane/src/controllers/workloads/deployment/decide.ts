@@ -34,7 +34,7 @@ export interface SetChange {
   readonly minReadySeconds: number | undefined;
 }
 
-/** Returns all ReplicaSets, the ReplicaSet with the current template first. */
+/** Returns all ReplicaSets. The ReplicaSet with the current template is first. */
 export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
   fresh === undefined ? old : [fresh, ...old];
 

@@ -23,8 +23,8 @@ function lastRevision(sets: readonly ApiObject[]): bigint {
 }
 
 /**
- * Returns the annotations after a rollback: those of the ReplicaSet, and those that the Deployment keeps
- * (`SetDeploymentAnnotationsTo`).
+ * Returns the annotations after a rollback. The Deployment gets the annotations of the ReplicaSet, and keeps some of
+ * its own (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);

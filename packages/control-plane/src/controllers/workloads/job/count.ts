@@ -56,7 +56,7 @@ export interface JobCount {
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** For each index, the last failed pod. An annotation of this pod contains the number of attempts. */
+  /** The last failed pod of each index. An annotation of this pod contains the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
@@ -79,7 +79,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** Returns the UIDs of counted pods with the finalizer, and the number of counted pods without the finalizer. */
+/** Returns the UIDs of the counted pods that still have the finalizer, and the number of all other counted pods. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

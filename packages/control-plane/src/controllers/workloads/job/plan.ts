@@ -22,7 +22,10 @@ export interface PodPlan {
 
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
-/** Returns surplus pods: pods with a duplicate index first, then the order of `activePodsForRemoval` in Kubernetes. */
+/**
+ * Returns surplus pods. Pods with a duplicate index are first. All other pods have the order of `activePodsForRemoval`
+ * in Kubernetes.
+ */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
   const twice: ApiObject[] = [];
   const others: ApiObject[] = [];

@@ -66,7 +66,7 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
 };
 
 /**
- * Validates that either all containers of a pod are host processes, or no container is one
+ * If one container of a pod is a host process, validates that all its containers are host processes
  * (`validateWindowsHostProcessPod`).
  */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {

@@ -49,13 +49,13 @@ export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: Mana
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
-/** Returns whether the value is `[{}]`, with which a client removes all managers. */
+/** Returns whether the value is `[{}]`. A client sends this value to remove all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Returns whether two entries belong to the same manager. With applies, a manager has one entry for all API versions.
- * With updates, a manager has one entry for each API version.
+ * Returns whether two entries belong to the same manager. For its applies, a manager has one entry for all API
+ * versions. For its updates, a manager has one entry for each API version.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
@@ -86,7 +86,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** Merges the oldest update entries of each API version if an object has too many (`capManagersManager`). */
+/** If an object has too many update entries, merges the oldest entries of each API version (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];

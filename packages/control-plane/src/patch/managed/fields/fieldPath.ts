@@ -5,7 +5,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** The keys of built-in list items that an item may omit. */
+/** The keys that an item of a built-in list may omit. */
 const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
   'io.k8s.api.core.v1.ObjectReference.name',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition.type',
@@ -16,8 +16,8 @@ const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
 /**
- * Returns the default of a list key. The default comes from the published schema, or for a built-in kind from the Go
- * type.
+ * Returns the default of a list key. The default comes from the published schema. For a built-in kind, the default
+ * comes from the Go type.
  */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);

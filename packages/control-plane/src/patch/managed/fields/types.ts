@@ -49,7 +49,7 @@ const META: JsonSchema = {
 /** Without a schema, the value of the field determines its type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the schema declares the field by name. A key of a map is not declared. */
+  /** Whether the schema contains the name of the field. A key of a map is not declared. */
   readonly declared: boolean;
   readonly known: boolean;
 }

@@ -4,7 +4,7 @@ import { ONE, type Size, UNKNOWN } from './size.ts';
 
 const MAX_REQUEST = 3_145_728;
 
-/** For each type, the minimum size of its JSON text in bytes. */
+/** The minimum size of the JSON text for each type, in bytes. */
 const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
 /**

@@ -196,7 +196,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** Adapts the check of a name to a prefix for generated names, which may end with a dash. */
+/** Converts the check of a name to the check of a prefix for generated names. A prefix may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>

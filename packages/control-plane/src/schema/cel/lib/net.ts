@@ -66,7 +66,7 @@ function printIpv6(value: bigint): string {
 
 const ipv4Value = (text: string): bigint => text.split('.').reduce((value, part) => value * 256n + BigInt(part), 0n);
 
-/** As in Kubernetes, an address with a zone and an IPv4-mapped IPv6 address are invalid. */
+/** As in Kubernetes, an address is invalid if it has a zone or is an IPv4-mapped IPv6 address. */
 export function parseIp(text: string): Ip | undefined {
   const family = isIP(text);
   if (family === 4) return new Ip(4, ipv4Value(text));

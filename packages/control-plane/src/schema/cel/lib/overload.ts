@@ -16,7 +16,7 @@ function define<Args extends readonly unknown[]>(
   return { name, method, params, result, call: (args) => call(...(args as readonly unknown[] as Args)) };
 }
 
-/** Defines a function, whose implementation gets values of the parameter types. */
+/** Defines a function. The implementation of the function gets values of the parameter types. */
 export const fn = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],

@@ -35,7 +35,7 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * For an operator or function, the types of the first value for which the error of cel-go omits the name of the
+ * If the first value of an operator or function has one of these types, the error of cel-go omits the name of the
  * function.
  * @see cel-go common/types, the traits of each type
  */
