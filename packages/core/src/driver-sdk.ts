@@ -1,6 +1,6 @@
 /**
- * The exports for the machine controller of a provider. The main entry contains the exports for providers too, but
- * loads a quarter more code.
+ * The exports for the machine controller of a provider. The main entry also contains these exports, but it loads a
+ * quarter more code.
  */
 export {
   AccountRates,

@@ -12,8 +12,8 @@ const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * Returns the new value of `status.blockedBy`. If several reasons have an equal cause and object, the block keeps its
- * stored text while one of the reasons has this text. The status therefore changes rarely.
+ * Returns the new value of `status.blockedBy`. Several reasons can share a cause and an object. The block then keeps
+ * its stored text as long as one of the reasons has this text. The status therefore changes rarely.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {

@@ -17,7 +17,7 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 export interface BootstrapTokenIssuer {
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
   livesUntil(machine: Machine): Date | undefined;
-  /** Without the permission to write the token, `extend` reports the problem and does not throw. */
+  /** If mcm has no permission to write the token, `extend` reports the problem and does not throw. */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
   /** Deletes the token. If the deletion fails, `remove` does not throw, because the token expires later. */

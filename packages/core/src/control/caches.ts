@@ -28,7 +28,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { CanaryChecks } from '../rollout/canary-checks.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
-/** Index of machines and sets by the UID of their controller, or {@link NO_CONTROLLER}. */
+/** Index of machines and sets. The key is the UID of their controller, or {@link NO_CONTROLLER}. */
 export const BY_CONTROLLER = 'controller';
 
 /** Key in {@link BY_CONTROLLER} for objects without a controller. */

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts the create requests without a response for each MachineSet, by its UID. The API server may still create these
+ * For each UID of a MachineSet, counts the create requests that got no response. The API server may still create these
  * machines after a scale-down of their set. The deployment controller counts create requests as machines, so that no
  * second set creates the same machines.
  */

@@ -139,8 +139,8 @@ class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
 }
 
 /**
- * Returns a client that sends the writes of one object one after the other, for the kinds of the given caches. Without
- * this order, two controllers of one process would cause conflicts if they write the same object.
+ * Returns a client that sends the writes of one object one after the other. The order applies to the kinds of the given
+ * caches. Without this order, two controllers of one process would cause conflicts if they write the same object.
  *
  * The client treats the status and the other fields as two parts. A write of one part fails with a conflict only if
  * this part has changed.

@@ -59,8 +59,7 @@ export interface DisruptionBudget {
   readonly repairing: number;
   /**
    * The number of replicas in `repairing` that delay the next replacement. A replica does not count if its former
-   * machine never joined and is removed, and if its replacement exists. A machine that never joined has no pods to
-   * move.
+   * machine was removed before it joined, and its replacement exists. A machine that never joined has no pods to move.
    */
   readonly holding: number;
   /** Whether machines of an older template exist, or the rollout is not complete yet. */
@@ -157,7 +156,7 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
 
 /**
  * Returns the number of replicas of a set that delay the next replacement. A replica does not count if its former
- * machine never joined and is removed, and if its replacement exists.
+ * machine was removed before it joined, and its replacement exists.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);

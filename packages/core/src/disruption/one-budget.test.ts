@@ -216,7 +216,7 @@ class Model {
   }
 
   /**
-   * Number of replicas without an available machine because of a replacement or rollout. Machines that an old set
+   * Number of replicas that have no available machine because of a replacement or a rollout. Machines that an old set
    * creates for a scale-up do not count as missing.
    */
   missing(): number {

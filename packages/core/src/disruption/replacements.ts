@@ -43,8 +43,9 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Returns the time until which an unhealthy machine waits for machines in creation: at most twice the health timeout.
- * Without a time limit, a replacement and a rollout could wait for each other forever (incident 14).
+ * Returns the time until which an unhealthy machine waits for machines that are being created. The wait takes at most
+ * twice the health timeout. Without a time limit, a replacement and a rollout could wait for each other forever
+ * (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

@@ -65,7 +65,7 @@ export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** The circuit breaker counts all machines together that become unreachable within this period. */
+  /** The circuit breaker adds up all machines that become unreachable within this period. */
   readonly windowMs: number;
   /**
    * If at least this percentage of a zone or of the cluster is unreachable, mcm replaces no machine of this zone or

@@ -57,10 +57,7 @@ const BUDGET_RECHECK_MS = 120_000;
 /** The delay before the drain checks whether an interrupted watch of pods continues. */
 const WATCH_RECHECK_MS = 1_000;
 
-/**
- * The minimum and maximum delay between two attempts to evict a pod after a refusal, starting with 20 s as in the
- * original.
- */
+/** The minimum and maximum delay before mcm repeats a refused eviction. The first delay is 20 s, as in the original. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
@@ -233,8 +230,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans the next step of a pod that waits for the volumes of other pods. This drain may not notice the end of a move by
- * another drain, so the wait for volumes has a time limit.
+ * Plans the next step of a pod that waits for the volumes of other pods. This drain may miss the time when another
+ * drain has moved its volumes, so the wait has a time limit.
  */
 function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const busy = busyDriverOf(o, pod, now);

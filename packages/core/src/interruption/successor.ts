@@ -5,7 +5,8 @@ import { interruptionOf } from './notice.ts';
 
 /**
  * Returns whether the replacement of an interrupted machine is Running. Each Running machine that was created after the
- * interruption replaces one interrupted machine, in the order of the deletions.
+ * interruption counts as the replacement of one interrupted machine. The interrupted machines get their replacements in
+ * the order of their deletions.
  * @returns undefined for a machine without a set, because mcm creates no replacement for it
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {

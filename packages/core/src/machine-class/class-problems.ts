@@ -15,8 +15,8 @@ interface Failing {
 }
 
 /**
- * A problem of a class causes two events for all its machines together: one when the problem starts, and one when the
- * problem ends.
+ * For each problem of a class, mcm sends one event at its start and one event at its end. The number of affected
+ * machines does not change the number of events.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;

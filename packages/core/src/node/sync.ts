@@ -14,7 +14,10 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import { type DriftKind, type DriftPolicies, driftPoliciesOf, hasDrifted, hasDriftPolicies } from './drift.ts';
 import type { NodeChange } from './patch.ts';
 
-/** The writes that update a Node: at most one write of the metadata and the spec, and one write of the status. */
+/**
+ * The writes that update a Node. At most one write changes the metadata and the spec, and at most one write changes the
+ * status.
+ */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
   /** mcm applies the values with the policy `Yield` before it sends `main`. */

@@ -33,8 +33,8 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 }
 
 /**
- * Returns the patch that copies the fields that need no rollout from the template of a set to a machine
- * (docs/compatibility/rules-deployments.md §7.4).
+ * Some fields of a template need no rollout. Returns the patch that copies these fields from the template of a set to a
+ * machine (docs/compatibility/rules-deployments.md §7.4).
  * - For active machines, the patch contains the node template and the machine configuration.
  * - For all machines, the patch contains the kind of the class.
  *

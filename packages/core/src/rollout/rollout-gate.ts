@@ -237,7 +237,9 @@ export const keptFailures = (
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
-/** Returns the failed machines that were created with the new template or updated to it, and that stop a rollout. */
+/**
+ * Returns the failed machines that stop a rollout. These machines were created with the new template or updated to it.
+ */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
   ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),

@@ -22,7 +22,7 @@ export interface MachineController {
   readonly controllers: readonly Controller[];
   /**
    * Returns true if the controller is frozen, because it could not reach an API server for too long. A frozen
-   * controller checks no health.
+   * controller skips health checks.
    */
   readonly frozen: () => boolean;
   readonly suspects: () => SuspectCounts;

@@ -20,9 +20,7 @@ import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts
 import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/**
- * After the move of a control plane, two control clusters with one target cluster can contain copies of the Machines.
- */
+/** After the move of a control plane, two control clusters can contain copies of the Machines of one target cluster. */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

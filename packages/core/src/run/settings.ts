@@ -27,7 +27,7 @@ export const plainHttpFlag = {
   ),
 } as const;
 
-/** The source of a setting, such as `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
+/** The value of a setting, and its source, such as `--ec2-endpoint` or `AWS_ENDPOINT_URL`. */
 export interface GivenSetting<T> {
   readonly name: string;
   readonly value: T;

@@ -7,8 +7,8 @@ import type { MachineSettings } from './settings.ts';
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if the conditions of a node are healthy and not empty. A healthy node has the condition `Ready` True or
- * absent, and every listed type False or absent. Source: machine_util.go, isHealthy.
+ * Returns true if the conditions of a node are healthy and not empty. On a healthy node, the condition `Ready` is True
+ * or absent, and each condition of a listed type is False or absent. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&

@@ -108,6 +108,6 @@ export function settingsOf(
   };
 }
 
-/** The drain evicts pods for 20 s for each eviction attempt, and at most for the drain timeout. */
+/** The drain evicts pods for 20 s per eviction attempt, but not longer than the drain timeout. */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

@@ -25,8 +25,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the undrainable policy of a machine, or of its class without an annotation of the machine. A forced drain
- * cannot be undone, so an invalid policy counts as `Hold`.
+ * Returns the undrainable policy of a machine. If the machine has no annotation, the policy of its class applies. A
+ * forced drain cannot be undone, so an invalid policy counts as `Hold`.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];

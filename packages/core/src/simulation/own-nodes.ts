@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/** The Nodes of the simulation, each with one machine, and the problems of machines that shared a Node. */
+/** The Nodes of the simulation, and the problems of machines that shared a Node. Each Node has one machine. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];

@@ -11,7 +11,7 @@ import { expiryOf } from '../../objects/mark-expiry.ts';
 import { fallOf } from '../../objects/scaler.ts';
 import { unmetTriggers } from './trigger-deletion.ts';
 
-/** A deletion mark that an autoscaler set on a machine, but that has not caused a deletion yet. */
+/** A deletion mark that an autoscaler added to a machine. The mark has not caused a deletion yet. */
 export interface ExpiringMark {
   readonly machine: Machine;
   readonly expiresAt: Date;

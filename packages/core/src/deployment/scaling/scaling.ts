@@ -107,10 +107,10 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. If another
- * set shrank, an unnamed machine would be deleted, and a new machine would replace the named machine. The current set
- * shrinks first. Only the current set deletes a named machine even without a reduction, and would then replace the
- * machine (`coveredByScaler`).
+ * Reduces the sets whose machines the autoscaler named. All sets together shrink by at most the reduction of the
+ * deployment. If another set shrank, an unnamed machine would be deleted, and a new machine would replace the named
+ * machine. The current set shrinks first. Without a reduction, only the current set deletes a named machine. The
+ * current set would then replace the machine (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);

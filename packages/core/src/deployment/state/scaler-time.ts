@@ -49,8 +49,8 @@ function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[
 }
 
 /**
- * Returns the named machines of the current scale-down whose annotations do not record the scale-down yet. If a client
- * raises the replicas and mcm restarts, only this record proves the scale-down.
+ * Returns the machines that the autoscaler named in the current scale-down, if their annotations do not record the
+ * scale-down yet. If a client raises the replicas and mcm restarts, only this record proves the scale-down.
  */
 export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   const fall = fallOf(input.set, input.deployment);

@@ -59,7 +59,7 @@ const DEFAULT_GUARDS: Guards = {
 };
 
 export interface View extends DeploymentSnapshot {
-  /** The machines of each set, without machines whose drain cannot end, see `isReplicaOf`. */
+  /** The machines of each set, except for machines whose drain cannot end (see `isReplicaOf`). */
   readonly machines: DeploymentSnapshot['machines'];
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;

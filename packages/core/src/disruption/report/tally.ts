@@ -37,7 +37,7 @@ function stateOf(machine: Machine): State {
   return UPDATING.has(phase) ? 'updating' : 'creating';
 }
 
-/** Counts the machines of each scope by state after each change of a machine. */
+/** After each change of a machine, counts the machines of each scope by state. */
 export class DisruptionTally {
   readonly #scopes = new Map<string, Counts>();
   readonly #filed = new Map<Key, Filed>();

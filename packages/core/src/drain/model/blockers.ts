@@ -9,7 +9,7 @@ export interface Blocker {
   readonly text: string;
   /** True for an error, and false for a blocker that may end after some time. */
   readonly failed: boolean;
-  /** The keys of the PodDisruptionBudgets that block a pod, and whose change may end the wait. */
+  /** The keys of the PodDisruptionBudgets that block a pod. A change of these budgets may end the wait. */
   readonly budgets?: readonly string[] | undefined;
   readonly pods?: readonly string[] | undefined;
   readonly hint: string;

@@ -196,7 +196,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Whether `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Sets and removes tags of the VM of a machine, also of a stopped VM. `tag` changes no other tag, even if another
+   * Sets and removes tags of a machine's VM, even if the VM is stopped. `tag` changes no other tag, even if another
    * program changes tags at the same time. If the VM no longer exists, `tag` resolves. A driver with `tag` returns the
    * tags in `list`.
    * @throws `PermissionDenied` or another code with `credentialsRefused`: the credentials do not permit changes of tags

@@ -59,7 +59,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** Returns a hash of the data as the version of a Secret, independent of its metadata. */
+/** Returns the version of a Secret: a hash of its data. Changes of the metadata do not change the version. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;

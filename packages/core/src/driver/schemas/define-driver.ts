@@ -42,7 +42,7 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
-  /** Returns one sentence for each further problem of a class and its Secret, without a call to the cloud. */
+  /** Checks a class and its Secret without a call to the cloud, and returns one sentence for each further problem. */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
    * The rules that apply alternatives to a provider spec. If `create` fails with `ResourceExhausted`, it must leave no

@@ -53,11 +53,11 @@ const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines that need the same source of capacity.
+ * Applies an error `ResourceExhausted` to all machines that need the same capacity.
  * - During a shortage, one waiting machine at a time calls `create` as a probe.
  * - After each successful probe, the number of machines that may call `create` at the same time doubles.
  * - A change of the class or its Secret ends the shortage of the class.
- * - In a fleet, the clusters with the same credentials share the shortages of offerings.
+ * - In a fleet, a shortage of an offering applies to all clusters with the same credentials.
  * - A new process knows no shortages, so a machine with the error in its status calls `create` as a probe.
  */
 export class CapacityGate {

@@ -39,8 +39,8 @@ export interface Entry extends Place {
 
 /**
  * Contains the shortages and the first calls of offerings, which all clusters of a fleet share. An offering contains a
- * hash of the credentials, so clusters with different credentials share no shortage. The error text of the cloud is
- * visible only in the cluster that called the cloud.
+ * hash of the credentials, so a shortage never applies to clusters with different credentials. The error text of the
+ * cloud is visible only in the cluster that called the cloud.
  */
 export class OfferingBook {
   readonly entries = new Map<string, Entry>();

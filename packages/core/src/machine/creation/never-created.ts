@@ -34,7 +34,7 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * Removes the annotation that the machine has no VM before the first `create` call. With the annotation, the next
+ * Before the first `create` call, removes the annotation that the machine has no VM. If the annotation stayed, the next
  * leader would assume after a crash that the `create` call made no VM.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {

@@ -63,9 +63,9 @@ export function planProtection(o: MachineObservation, now: Date): Plan | undefin
 }
 
 /**
- * Adds the annotation that a machine has no VM, if its class or a Secret does not exist and no controller has handled
- * the machine. A finalizer protects the class and the Secrets before the first `create` call, so a missing class proves
- * that there is no VM. After a restore of the API server, a missing class proves nothing.
+ * Adds the annotation that a machine has no VM. Two conditions apply: its class or a Secret does not exist, and no
+ * controller has handled the machine. A finalizer protects the class and the Secrets before the first `create` call, so
+ * a missing class proves that there is no VM. After a restore of the API server, a missing class proves nothing.
  */
 export function planUncreated(o: MachineObservation): Plan | undefined {
   const { inputsMissing, doubt, calls } = o;

@@ -383,8 +383,9 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Plans the last steps: mcm deletes the Node and then the Machine after the VM is deleted. While a VM runs, its kubelet
- * registers a deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
+ * Plans the last steps after the deletion of the VM: mcm deletes the Node, and then the Machine. While a VM runs, its
+ * kubelet registers a deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the
+ * Node.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('mcm keeps the VM for an investigation', { do: 'removeFinalizer' });

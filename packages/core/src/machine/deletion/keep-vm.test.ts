@@ -7,7 +7,7 @@ import { cordoned, dying, see, T4, terminating } from '../test-dying.ts';
 import { at, hc, NOON, node } from '../testing.ts';
 import { isVmKept, planKeeping, RECORD_BOUND_MS } from './keep-vm.ts';
 
-/** mcm keeps a VM only if its pods cannot also run on another node. */
+/** mcm keeps a VM only if none of its pods can run on two nodes at the same time. */
 
 const small = { metadata: { name: 'small' } } as MachineClass;
 const MAY_BE_KEPT: Partial<MachineObservation> = {

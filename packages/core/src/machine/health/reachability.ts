@@ -39,7 +39,7 @@ export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, ti
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
-/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
+/** After an outage, mcm skips health checks for this time, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
@@ -225,7 +225,7 @@ export class ReachabilityCheck {
 
   /**
    * Returns the age of the oldest cache. A cache can become outdated although the API server responds. Without
-   * permission to read Nodes, mcm checks no health, so the age of the Nodes does not count.
+   * permission to read Nodes, mcm skips health checks, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;

@@ -100,7 +100,7 @@ export interface MachineObservation {
   /** The Node whose label names this machine, if the Node in the label of the machine belongs to another machine. */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   readonly nodeWasDeleted?: boolean | undefined;
-  /** A frozen controller checks no health, but continues deletions. */
+  /** A frozen controller skips health checks, but continues deletions. */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
   readonly healthWrites?: HealthWrites | undefined;
@@ -136,7 +136,7 @@ export interface MachineObservation {
   readonly interruptions?: boolean;
   readonly readyCondition?: boolean | undefined;
   readonly blockedBy?: true | undefined;
-  /** Whether the replacement of an interrupted machine is Running, during the deletion of the machine. */
+  /** During the deletion of an interrupted machine, shows whether its replacement is Running. */
   readonly successor?: 'running' | 'awaited' | undefined;
   readonly drain?: DrainObservation | undefined;
 }

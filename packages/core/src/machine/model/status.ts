@@ -78,7 +78,8 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * Two texts count as equal if their similarity exceeds this value, for example errors that differ only in request IDs.
+ * If the similarity of two texts exceeds this value, the texts count as equal. For example, two errors may differ only
+ * in their request IDs.
  */
 const SIMILAR = 0.75;
 

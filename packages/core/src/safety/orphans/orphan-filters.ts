@@ -40,8 +40,8 @@ export interface Suspects {
 }
 
 /**
- * Removes kept VMs from a list. mcm deletes the record of a kept VM after the VM, so that a crash between the two
- * deletions leaves no VM without a record.
+ * Removes kept VMs from a list. mcm deletes a kept VM before its record, so that a crash between the two deletions
+ * leaves no VM without a record.
  * @throws KubeError
  */
 export async function withoutKept(

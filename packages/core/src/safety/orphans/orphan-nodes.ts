@@ -46,7 +46,7 @@ export interface NodeEvidence {
   readonly minAgeMs: number;
   readonly firstSeen?: Date | undefined;
   readonly confirmAfterMs: number;
-  /** The last successful VM listing of every class by key, or undefined without a successful listing. */
+  /** For the key of each class, the last successful VM listing, or undefined if no listing has succeeded. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 

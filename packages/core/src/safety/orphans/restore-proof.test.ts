@@ -4,7 +4,7 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { at, machine, NOON } from '../../machine/testing.ts';
 import { findRestore, type RestoreView } from './restore-proof.ts';
 
-/** A VM that was created in a period without a holder of the Lease proves a restore of the API server. */
+/** If a VM was created while no process held the Lease, the VM proves a restore of the API server. */
 
 const TIME = { from: new Date(at(-60)), to: NOON };
 const vm = (name: string, minutes: number | undefined, owner = 'own'): ListedInstance => ({

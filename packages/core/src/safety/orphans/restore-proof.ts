@@ -18,9 +18,9 @@ export interface RestoreView {
 }
 
 /**
- * Detects a restore of the API server. A VM without a machine that was created while no process held the Lease proves a
- * restore. Only the holder of the Lease creates VMs, so the API server must have lost the machine and the renewals of
- * the Lease.
+ * Detects a restore of the API server. A VM without a machine proves a restore if the VM was created while no process
+ * held the Lease. Only the holder of the Lease creates VMs, so the API server must have lost the machine and the
+ * renewals of the Lease.
  *
  * The proof is invalid if another VM from the same period is newer than its own machine. Such a VM shows that a
  * controller ran without leader election.

@@ -19,8 +19,8 @@ export interface Thresholds {
 
 /**
  * Returns the numbers of machines at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A).
- * The surge is the `maxSurge` of the spec or zero, for every strategy. In the original, the check of all following sets
- * fails after a deployment without a surge (BUG-9).
+ * The surge is the `maxSurge` of the spec or zero, for every strategy. In the original, a deployment without a surge
+ * makes the check of all following sets fail (BUG-9).
  */
 export function thresholds(
   set: MachineSet,

@@ -53,7 +53,7 @@ export class MachineAdoption {
     throw new Error(`${name} does not exist or is being deleted, so mcm does not adopt ${machines}`);
   }
 
-  /** Copies fields that need no rollout from the template to the machines. */
+  /** Copies fields from the template to the machines. A change of these fields needs no rollout. */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
     const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;

@@ -30,8 +30,8 @@ export interface NewMachine {
 }
 
 /**
- * The create request contains the finalizer, the owner and the priority. The original adds the finalizer, the owner and
- * the priority one after the other after the creation.
+ * The create request contains the finalizer, the owner and the priority. After the creation, the original adds the
+ * finalizer, the owner and the priority one after the other.
  */
 export function newMachine(
   set: MachineSet,

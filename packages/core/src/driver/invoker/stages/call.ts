@@ -19,7 +19,7 @@ export interface Call {
    */
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
-  /** The alternative that determines where `list` searches, such as a zone. */
+  /** The alternative that determines the part of the cloud that `list` searches, such as a zone. */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
