@@ -14,7 +14,8 @@ const STAYED = ['b', 'c', 'd', 'e'];
 
 /**
  * Lists the resources of all pages.
- * @param page Requests the page of a token, and returns the names on this page and the token of the next page.
+ * @param page Requests the page that a token identifies. The result contains the names on this page, and the token
+ * of the next page.
  * @param change Called between the first and the second page
  */
 async function listed(

@@ -160,7 +160,7 @@ export interface ClusterRow {
   /** Whether the object that defines the cluster is being deleted. */
   readonly deleting: boolean;
   /**
-   * A sentence about the reason why no replica serves the cluster. If a replica serves the cluster, `problem` is empty.
+   * A sentence that explains why no replica serves the cluster. If a replica serves the cluster, `problem` is empty.
    */
   readonly problem: string;
   /** Whether the machine objects are in the cluster itself. The dashboard does not read these objects. */

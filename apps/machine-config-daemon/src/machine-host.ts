@@ -35,7 +35,9 @@ export interface MachineHostOptions {
 const run = promisify(execFile);
 const PROGRAM_LIMIT_MS = 120_000;
 
-/** Returns a function that runs programs in the root directory of the node, with the systemd of the node. */
+/**
+ * Returns a function that runs programs in the root directory of the node. The programs use the systemd of the node.
+ */
 export const programsIn =
   (root: string): RunProgram =>
   async ([program = '', ...args]) => {

@@ -69,7 +69,7 @@ export interface Environment {
   /** Records the decisions of the controllers. If `journal` is undefined, decisions are not recorded. */
   readonly journal?: Journal | undefined;
   readonly region?: (() => RegionReach | undefined) | undefined;
-  /** Decides whether a rollout may disrupt machines, in a fleet with a common disruption budget. */
+  /** In a fleet with a common disruption budget, decides whether a rollout may disrupt machines. */
   readonly rollouts?: RolloutPermit | undefined;
 }
 
@@ -78,7 +78,7 @@ export interface ManagerSettings extends SafeguardSettings {
   /** The maximum number of objects that each controller processes at the same time. */
   readonly concurrency: number;
   /**
-   * The maximum number of objects for single controllers, by the name of the controller. These values override
+   * The maximum number of objects for some controllers. The key is the name of a controller. These values override
    * `concurrency`.
    */
   readonly concurrencyByController?: Readonly<Record<string, number>>;

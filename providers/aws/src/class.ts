@@ -8,7 +8,7 @@ export { readSpec } from './driver/decode.ts';
 export { awsFlags } from './ec2/settings.ts';
 
 /**
- * Returns the problems of the alternatives of a class, one sentence for each problem.
+ * Returns one sentence for each problem with the alternatives of a class.
  * @throws MachineError if the class is invalid
  */
 export const readAlternatives = (machineClass: MachineClass, text: string | undefined): readonly string[] =>

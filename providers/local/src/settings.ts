@@ -3,7 +3,7 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** The default values for Secrets without these values. */
+/** The defaults for values that a Secret does not contain. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
   readonly endpoint?: string | undefined;

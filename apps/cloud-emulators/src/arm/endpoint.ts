@@ -18,7 +18,7 @@ export interface ArmEndpointOptions {
   readonly pageSize?: number | undefined;
   readonly operationMs?: number;
   readonly graphLagMs?: number;
-  /** The base URL of links to operations in responses. */
+  /** Responses link to operations below this base URL. */
   readonly origin?: string;
   /** The applications that can log in. If `principals` is undefined, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;

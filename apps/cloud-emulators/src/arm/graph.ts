@@ -17,7 +17,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row of a query result. Sorted by `key`, the rows are in the order in which their resources were created. */
+/** A row of a query result. The order of the keys is the order in which the resources were created. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {

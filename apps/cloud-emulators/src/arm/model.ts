@@ -37,7 +37,7 @@ export const resourceBody = z.looseObject({
 });
 export type ResourceBody = z.infer<typeof resourceBody>;
 
-/** A change of the tags of a resource. */
+/** A request to change the tags of a resource. */
 export const tagsPatch = z.looseObject({
   operation: z.enum(['Merge', 'Delete']),
   properties: z.looseObject({ tags: z.record(z.string(), z.string()) }),

@@ -145,7 +145,7 @@ export class Instances {
     }
   }
 
-  /** Starts a change of the power state of an instance. */
+  /** Starts to change the power state of an instance. */
   changePower(changed: GceInstance): void {
     if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
     this.keep(changed);

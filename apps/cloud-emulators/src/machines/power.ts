@@ -24,5 +24,5 @@ export interface Power {
   console?(id: string): string;
 }
 
-/** Does nothing when a VM is powered on or off, for VMs without a simulated operating system. */
+/** For VMs without a simulated operating system, does nothing when a VM is powered on or off. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -15,7 +15,7 @@ export interface InterruptionOrder {
   readonly noticeMs: number;
 }
 
-/** Returns the text that an agent on a VM writes to its Node about an interruption. */
+/** Returns the text about an interruption that an agent on the VM writes to the Node. */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
   { kind, noticeMs }: InterruptionOrder,
@@ -40,7 +40,7 @@ export interface Emulator {
   resources(): readonly ListedResource[];
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * Announces an interruption of the VM with the name of a machine. If `interrupt` is undefined, the emulator supports
+   * Announces that the cloud will interrupt the VM of a machine. If `interrupt` is undefined, the emulator supports
    * no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;

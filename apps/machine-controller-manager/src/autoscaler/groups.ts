@@ -5,14 +5,14 @@ import { createInformer, errorText, type InformerRuntime, type KubeClient, type 
 /** The clients and other objects that the node groups need. */
 export interface NodeGroupContext {
   readonly control: KubeClient;
-  /** The client of the cluster with the nodes. Without a target cluster, `target` is undefined. */
+  /** The client of the cluster that contains the nodes. Without a target cluster, `target` is undefined. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly log: Logger;
 }
 
-/** The node groups with their own caches. */
+/** The node groups, which read from their own caches. */
 export interface ServedNodeGroups {
   readonly groups: NodeGroups;
   /** Returns true if all caches contain their first lists. */

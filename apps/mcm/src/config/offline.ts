@@ -86,7 +86,7 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** Reads from a cluster all objects for rendering, and the pull secret of the ControllerConfig. */
+/** Reads all objects that rendering needs, including the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {
@@ -103,7 +103,7 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
 
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
 
-/** Returns a function that reads the MachineConfig that is the target of a pool in a cluster. */
+/** Returns a function that reads the target MachineConfig of a pool from a cluster. */
 export const inForce =
   (client: KubeClient): Former =>
   async (name) => {

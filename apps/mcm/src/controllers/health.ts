@@ -107,7 +107,7 @@ function latestOf(writes: readonly ManagedWrite[]): number | undefined {
 }
 
 /**
- * Returns the time of the last change of the spec, which the manager has not processed yet. If the object does not
+ * Returns the time of the last spec change. The manager has not processed this change yet. If the object does not
  * contain the time, the result is undefined.
  */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {

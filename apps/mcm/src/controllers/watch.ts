@@ -21,7 +21,10 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
-  /** The time after the start during which a controller without a renewal is not reported. The default is 0. */
+  /**
+   * After the start, mcm waits for this time before it reports a controller that has not renewed its Lease. The
+   * default is 0.
+   */
   readonly startingMs?: number;
 }
 

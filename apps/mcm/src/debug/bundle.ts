@@ -132,8 +132,7 @@ async function knownSecrets(
 }
 
 /**
- * Collects the data that shows the state of the machines: objects, events, Leases, the tree and the logs of the
- * controllers.
+ * Collects the data that shows the state of the machines: objects, events, Leases, the tree, and controller logs.
  * - The bundle contains no Secrets and no environment variables of pods. Known secrets, and texts that look like
  *   secrets, become `***` in the bundle.
  * - `errors.txt` lists the data that mcm could not read.

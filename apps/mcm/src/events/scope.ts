@@ -18,8 +18,8 @@ export interface ObjectScope {
 }
 
 /**
- * Kinds whose objects have the name of a machine as a prefix. For Nodes, this is only usual: a Node may have another
- * name than its machine.
+ * The names of objects of these kinds start with the name of a machine. For Nodes, this is only usual: a Node may
+ * have another name than its machine.
  */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 

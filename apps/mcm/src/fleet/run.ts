@@ -45,8 +45,8 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
 /** With ClusterProfiles, the member clusters contain the Leases that show which replica serves each cluster. */
 async function statusRows(client: KubeClient, namespace: string): Promise<readonly ReplicaRow[]> {
   const source = await readSource(client, namespace).catch((error: unknown) => {
-    // The status needs no list of the clusters, so mcm ignores the error of a fleet that reads its clusters from a
-    // folder.
+    // If a fleet reads its clusters from a folder, an error occurs here. The status needs no list of the clusters,
+    // so mcm ignores this error.
     if (!(error instanceof UserError)) throw error;
     return undefined;
   });

@@ -33,8 +33,8 @@ export interface InstanceState {
   readonly configPort?: number | undefined;
   readonly cloudAddress?: string;
   /**
-   * The addresses of both controllers' debug pages at the last start. After a restart, the ports of the debug pages
-   * stay the same.
+   * The addresses that the debug pages of both controllers had at the last start. After a restart, the ports of the
+   * debug pages stay the same.
    */
   readonly controllers?: readonly string[];
   readonly silent?: readonly SilentProgram[] | undefined;

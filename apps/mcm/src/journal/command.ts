@@ -32,7 +32,7 @@ export function addJournal(program: Command, environment: CommandEnvironment): v
   });
 }
 
-/** Adds the flag for the addresses of controllers to a command. */
+/** Adds to a command the flag that sets the addresses of controllers. */
 export const withController = (command: Command): Command =>
   command.option(
     '--controller <url>',

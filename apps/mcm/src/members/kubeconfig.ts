@@ -76,7 +76,7 @@ export async function profileConfig(name: string, labelled: readonly Secret[]): 
 }
 
 /**
- * Returns the kubeconfig of a cluster of a fleet. The peer Leases in the namespace `home` tell where the kubeconfig is.
+ * Returns the kubeconfig of a cluster in a fleet. The peer Leases in the namespace `home` tell where the kubeconfig is.
  * `cluster` is the namespace of the cluster in the seed, or the name of a Cluster or of a ClusterProfile.
  * @throws UserError if the kubeconfig cannot be read
  */

@@ -17,7 +17,7 @@ const AT_ONCE = 20;
 /** The time for all requests to one cluster. A cluster that does not respond delays a command by at most this time. */
 const TIME_LIMIT_MS = 5_000;
 
-/** A client of the cluster of a ClusterProfile, and the namespace of the machine objects. */
+/** A client for the cluster that a ClusterProfile describes, and the namespace of the machine objects. */
 export interface ProfileClient {
   readonly client: KubeClient;
   readonly namespace: string;

@@ -53,7 +53,7 @@ export async function profilesWith(
 }
 
 /**
- * Returns the Cluster with a name, or the Cluster in the namespace with this name. In a fleet, the name of a cluster is
+ * Finds the Cluster whose name or whose namespace equals the given name. In a fleet, the name of a cluster is
  * its namespace.
  * @throws UserError if several Clusters match
  */

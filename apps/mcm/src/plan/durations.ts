@@ -11,7 +11,7 @@ export interface GivenDurations {
   readonly start?: number | undefined;
 }
 
-/** Returns how long machines took to join, in milliseconds, for machines with a Node. */
+/** For machines with a Node, returns how many milliseconds each machine took to join. */
 function joinTimes(machines: readonly Machine[], nodes: readonly Node[], className?: string): readonly number[] {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
   return machines.flatMap(({ metadata, spec }) => {

@@ -42,7 +42,10 @@ export interface DeploymentPlan {
   /** Whether the deployment has reached its spec at the end of the plan. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
-  /** The warm machines that a set uses, and that mcm creates and deletes. Without changes, `warm` is undefined. */
+  /**
+   * The number of warm machines that a set uses, that mcm creates, and that mcm deletes. Without changes, `warm` is
+   * undefined.
+   */
   readonly warm?: { readonly used: number; readonly made: number; readonly deleted: number } | undefined;
   readonly leastAvailable: number;
   readonly most: number;

@@ -16,7 +16,7 @@ const mayWait = ({ metadata, spec }: MachineDeployment): boolean =>
   [Annotations.RolloutCanary, Annotations.RolloutBatchPause].some((key) => metadata.annotations?.[key] !== undefined);
 
 /**
- * Returns a reader of the soak time that a rollout waits for. The reader reads nothing for a deployment without
+ * Returns a reader for the soak time of a rollout. The reader reads nothing for a deployment without
  * canaries and batches. If the user may not read the machines, the reader returns undefined.
  */
 export function soakReader(

@@ -120,8 +120,8 @@ const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?
 
 /**
  * Returns a machine, prepared for the screen.
- * @param acts Whether the machine controller is working. If the machine controller does not work, its last report gets
- * a prefix, because it does not execute the actions in the report.
+ * @param acts Whether the machine controller is working. If the machine controller does not work, its last report
+ * gets a prefix, because the controller does not execute the actions in the report.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const { metadata, status } = machine;
@@ -139,7 +139,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Removes the words at the start that are the same in every text about a drain. */
+/** Every text about a drain starts with the same words. This function removes these words. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

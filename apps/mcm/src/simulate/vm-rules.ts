@@ -39,7 +39,7 @@ type Method = (...given: readonly unknown[]) => unknown;
  * Verifies the VMs of a simulated fleet:
  * - No machine has two VMs.
  * - A VM vanishes only while its machine is being deleted.
- * - mcm deletes no VM with running pods before the time limits of the drain.
+ * - mcm deletes a VM with running pods only after the time limits of the drain.
  */
 export class VmRules {
   readonly #o: VmRulesOptions;

@@ -23,7 +23,7 @@ const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
-/** Returns the labels that assign a node to a pool, for the template of machines. */
+/** Returns labels for the template of machines. These labels assign a node to a pool. */
 export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
   defined({
     [roleLabel('worker')]: '',

@@ -247,8 +247,8 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
 });
 
 /**
- * If a Machine has recorded its VM and the VM is stopped, reports the VM as ending, because a stopped VM cannot run the
- * Machine. A Machine without a provider ID can still adopt a stopped VM.
+ * Reports a stopped VM as ending if a Machine has recorded it, because a stopped VM cannot run the Machine. A
+ * Machine without a provider ID can still adopt a stopped VM.
  */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';

@@ -4,7 +4,7 @@ import type { Instance } from '../ec2/client.ts';
 
 const FRESH_MS = 60_000;
 
-/** Keeps the instances that `create` has read for a minute, so that `initialize` does not read them again. */
+/** After `create` has read an instance, keeps it for a minute, so that `initialize` does not read it again. */
 export class FreshInstances {
   readonly #clock: Clock;
   readonly #seen = new Map<string, { readonly instance: Instance; readonly until: number }>();

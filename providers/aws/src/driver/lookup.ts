@@ -31,7 +31,7 @@ export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instanc
   ec2.instances({ Filters: filters(request) }, request.signal);
 
 /**
- * Finds the VMs with a name and with the cluster tag and the role tag. Concurrent lookups share one request.
+ * Finds the VMs that have the given name, the cluster tag and the role tag. Concurrent lookups share one request.
  * @throws the error of EC2
  */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {

@@ -17,8 +17,8 @@ const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
 const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservation'];
 
 /**
- * Returns the errors of a provider spec and its Secret, or undefined without errors. The texts and the order are those
- * of the original.
+ * Returns the errors of a provider spec and its Secret, or undefined if there are no errors. The texts and the order
+ * are those of the original.
  * @param secret The Secret. The value `none` of `secret` means that the class refers to no Secret. Source:
  * machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */

@@ -36,7 +36,7 @@ export interface Ec2Options extends RequestHandlerOptions {
  */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** The settings of the EC2 client that the clients of other AWS services share. */
+/** The EC2 client and the clients of other AWS services share these settings. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);

@@ -33,8 +33,8 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
  * Sends the requests of the SDK over the connections of this process. For an error response, the handler throws
- * `Refusal`. For an incomplete response or a response of a proxy, the handler throws `NoAnswer`, because the SDK would
- * treat it as an empty success.
+ * `Refusal`. For an incomplete response or a response of a proxy, the handler throws `NoAnswer`, because the SDK
+ * would treat the response as an empty success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();

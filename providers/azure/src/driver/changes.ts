@@ -16,7 +16,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['deallocated', 'deallocated'],
 ]);
 
-/** The request that moves a VM from its current power state, which is the key, toward the wanted state. */
+/** The key is the current power state of a VM. The request moves the VM toward the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };

@@ -218,7 +218,7 @@ const data = z.array(z.looseObject({})).nullish();
 /** Quotes a text for the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Reads all resources of the class's resource group with the cluster tag and the role tag of the class. */
+/** In the resource group of the class, reads all resources that have the cluster tag and the role tag. */
 async function query(
   session: Session,
   { spec, signal, owner, tagKeys: wanted }: ListRequest<AzureProviderSpec, AzureCredentials>,

@@ -24,7 +24,7 @@ const VM_TYPE = 'microsoft.compute/virtualmachines';
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The value of the tag with the control cluster. If the query does not return this tag, `owner` is absent. */
+  /** The value of the tag that names the control cluster. If the query does not return this tag, `owner` is absent. */
   readonly owner?: unknown;
   /** All tags, if the driver has read them. */
   readonly tags?: unknown;

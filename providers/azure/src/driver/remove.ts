@@ -109,7 +109,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** Returns the update of a VM that is necessary so that Azure deletes the NICs and disks together with the VM. */
+/** Returns the update of a VM after which Azure deletes the NICs and disks together with the VM. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,

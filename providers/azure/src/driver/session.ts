@@ -264,8 +264,8 @@ const OWN_CLOUD =
 const KEPT = 64;
 
 /**
- * Returns a function that opens sessions. Clients are cached by cloud and principal, with their tokens and learned
- * rates.
+ * Returns a function that opens sessions. The function caches clients by cloud and principal. A cached client keeps
+ * its tokens and learned rates.
  * @throws WrongPrincipal
  */
 export function sessions(options: SessionOptions): (request: Request) => Session {

@@ -245,7 +245,10 @@ async function listAll(
 
 const BEARER = 'Bearer ';
 
-/** Returns a function that opens sessions. Clients are cached by account, with their tokens and learned rates. */
+/**
+ * Returns a function that opens sessions. The driver caches clients by account. A cached client keeps its tokens and
+ * learned rates.
+ */
 function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -311,7 +314,7 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
   return cluster !== undefined && role !== undefined;
 };
 
-/** Lists the instances with the cluster tag and the role tag of the class. */
+/** Lists the instances that have the cluster tag and the role tag of the class. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));

@@ -16,7 +16,7 @@ export interface Subject {
   readonly absent: () => MachineError;
 }
 
-/** The request that moves an instance from its current state, which is the key, toward the wanted state. */
+/** The key is the current state of an instance. The request moves the instance toward the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };

@@ -178,7 +178,7 @@ export class Gce {
     return readAs(operation, latestResponse, 'operation');
   }
 
-  /** Reads the newest `bytes` of the output of the first serial port, and their position in the complete output. */
+  /** Reads the newest `bytes` that the first serial port printed, and their position in the complete output. */
   async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
     const request = { project, zone, instance: name, port: 1, start: `-${bytes}` };
     const [found] = await this.#call('serialPort', { pick: ofSerialPort, signal }, ({ instances }) =>

@@ -63,7 +63,10 @@ const PAGE = 500;
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Runs each machine as a Pod in the cluster of the Secret's kubeconfig, for clusters of the tool kind. */
+/**
+ * Runs each machine as a Pod in the cluster of the Secret's kubeconfig. The backend is for clusters of the tool
+ * kind.
+ */
 export class PodBackend {
   readonly #options: PodBackendOptions;
   readonly #clients = new Map<string, KubeClient>();

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
-/** The scenarios of the local provider, with a cluster in the process of the test. */
+/** The scenarios of the local provider. The cluster runs in the process of the test. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {

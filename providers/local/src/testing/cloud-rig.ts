@@ -25,7 +25,7 @@ interface CallAnswer {
   readonly body: ReportedBody;
 }
 
-/** A cloud in the process of the test with a virtual clock, and functions that call its API. */
+/** A cloud with a virtual clock in the process of the test, and functions that call the API of the cloud. */
 export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
   readonly clock: VirtualClock;
   readonly cloud: C;

@@ -43,7 +43,7 @@ export type StartPlane = (options: {
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
   readonly client: KubeClient;
-  /** Returns the kubelet requests to which the API server has responded, without lists and watches. */
+  /** Returns the kubelet requests to which the API server has responded, except for lists and watches. */
   kubeletRequests(): readonly LoggedCall[];
   node(name: string): Promise<Node | undefined>;
   lease(name: string): Promise<Lease | undefined>;

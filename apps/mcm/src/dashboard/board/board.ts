@@ -98,8 +98,9 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // When a Node or a class changes, the dashboard computes the rows of its machines again. A MachineSet connects its
-    // machines to a deployment, so the creation of the set changes their rows, and later updates do not.
+    // When a Node or a class changes, the dashboard computes the rows of its machines again. A MachineSet connects
+    // its machines to a deployment, so their rows change when the set is created. Later updates of the set do not
+    // change the rows.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));

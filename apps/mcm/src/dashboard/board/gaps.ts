@@ -8,7 +8,7 @@ export interface Gaps {
   /** The kinds that the user may not read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
-  /** The error of the last attempt to read one of the missing or outdated kinds. */
+  /** The last error that occurred when the dashboard read a missing or outdated kind. */
   readonly why: string | undefined;
 }
 

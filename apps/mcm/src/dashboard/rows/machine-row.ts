@@ -99,7 +99,7 @@ function raised(
   return { level: base, risesAt: undefined };
 }
 
-/** @param before the previous result for the machine, which contains the time since which the machine has its level */
+/** @param before the previous result for the machine, which contains the time at which the current level began */
 export function machineRow(
   machine: Machine,
   around: AroundMachine,

@@ -299,7 +299,7 @@ type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
-/** Matches the texts of the controller about a rollout that only waits for machines. */
+/** Matches the text of the controller if a rollout only waits for machines. */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
 /** Returns how many machines must start, and how many must end. */

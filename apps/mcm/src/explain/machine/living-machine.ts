@@ -27,7 +27,7 @@ export interface LivingMachine {
   readonly birth?: readonly CreationStep[] | undefined;
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
-  /** Labels and annotations with requests of users that have no effect, for example because of a wrong value. */
+  /** User requests in labels and annotations that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
   readonly drift: readonly string[];
   readonly quarantinedVms: readonly QuarantinedVm[];

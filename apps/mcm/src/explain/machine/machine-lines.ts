@@ -64,8 +64,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
 }
 
 /**
- * Removes the blockers of a drain from the text of a wait, because a later part of the output contains the blockers
- * with their hints.
+ * Removes the blockers of a drain from the text of a wait, because the output lists them later with hints.
  */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;

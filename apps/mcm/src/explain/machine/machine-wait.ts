@@ -186,7 +186,7 @@ function outcomeOf(consequence: string, { metadata }: Machine, holds: readonly s
   return `the machine may be ${consequence}, but mcm does not replace the machine while ${holds.join(', or ')}`;
 }
 
-/** Returns the reason why mcm deletes a machine immediately, if the cloud interrupts its VM. */
+/** If the cloud interrupts the VM of a machine, returns the reason why mcm deletes the machine immediately. */
 function interruptedText(machine: Machine): string {
   const interruption = interruptionOf(machine);
   if (!interruption) return '';
@@ -247,7 +247,7 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** Returns the text of a wait without name and phase, which are in separate columns of the output. */
+/** Returns the text of a wait, but omits the name and the phase, because the output has separate columns for both. */
 export function waitText(wait: MachineWait, now: Date): string {
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;

@@ -10,7 +10,7 @@ interface Target {
 
 const BY_HAND = 'manual (no event or annotation of a controller contains another cause; events expire)';
 
-/** The cause if the machine controller itself has deleted a machine, because the cloud interrupts its VM. */
+/** The cause of a deletion that the machine controller itself started, because the cloud interrupts the VM. */
 const BY_CLOUD = 'interruption by the cloud';
 
 /** Returns the cause of a machine's deletion, from an event of its MachineSet or from the machine. */

@@ -5,7 +5,7 @@ import { securedContainer } from './workload.ts';
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
-/** The name of the ServiceAccount and its Secret, for daemons in another cluster than the MachineConfigs. */
+/** The name of a ServiceAccount and of its Secret. Daemons use both if the MachineConfigs are in another cluster. */
 const CONTROL = `${DAEMON_APP}-control`;
 
 /** Permissions that the daemon needs and that a kubelet does not have. */

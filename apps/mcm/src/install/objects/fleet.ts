@@ -110,7 +110,7 @@ const unbound = (name: string, rules: readonly Rule[], labels: Readonly<Record<s
   rules,
 });
 
-/** Returns the binding of the role that the fleet needs to find clusters of another project. */
+/** Returns the role binding with which the fleet can find clusters of another project. */
 const sourceBinding = (settings: InstallSettings): readonly object[] => {
   const flag = settings.fleetSource?.flag;
   if (flag === undefined) return [];

@@ -140,7 +140,7 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
   metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** Returns the permission to create reviews, with which a program checks whether a client may read its metrics. */
+/** Returns the permission to create reviews. With a review, a program checks whether a client may read its metrics. */
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 

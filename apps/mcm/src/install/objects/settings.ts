@@ -14,11 +14,11 @@ export interface InstallSettings {
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
   readonly fleetNamespaces: string;
-  /** The flag with which a fleet finds clusters of other projects, instead of labelled namespaces. */
+  /** With this flag, a fleet serves the clusters of another project instead of labelled namespaces. */
   readonly fleetSource?: { readonly flag: 'fleet-clusters' | 'fleet-cluster-profiles'; readonly selector: string };
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;
-  /** The lowest ordinal of the pods of a fleet that an upgrade replaces. */
+  /** An upgrade of a fleet replaces the pods with this ordinal or a higher one. */
   readonly fleetPartition: number | string;
   readonly provider: string;
   readonly replicas: number | string;
@@ -93,7 +93,7 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
-/** The values of the flag `--with`, which each select an optional part of the installation. */
+/** The values of the flag `--with`. Each value selects an optional part of the installation. */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',
   'fleet',

@@ -70,7 +70,7 @@ export function findDriver(text: string, from: string): DriverPlace {
   );
 }
 
-/** Returns the URL of a program of the conformance package, in the copy of the package that the driver imports. */
+/** The driver imports a copy of the conformance package. Returns the URL of a program in this copy. */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = isKit(folder) ? folder : installed('@mcm/conformance', dirname(module));
   const needs = `--provider ${folder}: the package needs @mcm/conformance ${version()} or newer: run "npm install" in this folder`;

@@ -175,7 +175,7 @@ const shown = (status: number, parts: InstanceRouteParts, instance: Instance, st
   body: view(parts, instance, state ?? instance.state),
 });
 
-/** Returns the instance in a response, without the user data and console. */
+/** Returns the instance in a response, without its user data and its console. */
 function view(parts: InstanceRouteParts, instance: Instance, state: InstanceState): object {
   const { id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags, terminatedAt, stateReason } =
     instance;

@@ -35,8 +35,8 @@ const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
 /**
- * The instances of the cloud, whose states change by timers. After a restart of the process, new timers continue the
- * changes.
+ * The instances of the cloud. Timers change the states of the instances. After a restart of the process, new timers
+ * continue the changes.
  */
 export class Instances {
   readonly #context: CloudContext;

@@ -13,7 +13,7 @@ export interface NoticeAgentOptions {
 
 const RETRY_MS = 2_000;
 
-/** Simulates the machine-config-daemon, which writes an interruption of the VM to its Node. */
+/** Simulates the machine-config-daemon, which records an interruption of the VM in its Node. */
 export class NoticeAgent {
   readonly #options: NoticeAgentOptions;
   #written = '';

@@ -89,8 +89,8 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
 }
 
 /**
- * The conditions that the kubelet reports in addition to Ready, each with its type, and with the reason and the message
- * on a healthy node.
+ * The conditions that the kubelet reports in addition to Ready. Each entry contains the type, and the reason and the
+ * message for a healthy node.
  */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
