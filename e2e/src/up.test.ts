@@ -19,7 +19,7 @@ const LOGS = {
   'machine-controller': 'machine-controller-local.log',
 };
 
-/** Resolves with the metrics of the original that the running binaries lack, with names and types. */
+/** Resolves with the names and types of the metrics that the original has and the running binaries lack. */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
   for (const [binary, log] of Object.entries(LOGS)) {

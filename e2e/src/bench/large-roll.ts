@@ -100,7 +100,8 @@ class LargeRoll {
       this.#stack.makeDeployment(deploymentName(index), this.#each, CLASSES[0]),
     );
     await this.#complete();
-    // The benchmark created the machines without a deployment first, but one of them may still wait for its Node.
+    // The benchmark first created the machines that belong to no deployment. One of these machines may still wait for
+    // its Node.
     const isRunning = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running';
     for (;;) {
       const { items } = await client.resource<Machine>(machines, NAMESPACE).list();
@@ -124,7 +125,7 @@ class LargeRoll {
       status?.updatedReplicas === this.#each &&
       status.replicas === this.#each &&
       status.availableReplicas === this.#each;
-    // The benchmark also creates deployments as probes, which do not belong to the rollout.
+    // The benchmark also creates probe deployments, which do not belong to the rollout.
     const isRolled = ({ metadata }: MachineDeployment): boolean => metadata.name.startsWith('roll-');
     await this.#deployments.until(
       'all deployments are complete',
@@ -136,7 +137,7 @@ class LargeRoll {
     );
   }
 
-  /** Adds a pod with a disruption budget to each machine without a deployment, and deletes these machines. */
+  /** Adds a pod with a disruption budget to each machine that belongs to no deployment, and deletes these machines. */
   async #block(): Promise<number> {
     const start = performance.now();
     const { client } = this.#stack;
@@ -289,7 +290,7 @@ class LargeRoll {
   }
 }
 
-/** Measures a rollout of the bundled programs in a namespace with the given number of machines. */
+/** Measures how the bundled programs roll the given number of machines in one namespace. */
 export async function* largeRollFigures(size: number): AsyncGenerator<Figure> {
   const bundles = await bundled(LOCAL_PROGRAMS);
   const stop = new AbortController();

@@ -226,7 +226,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect((await ask('/config/worker')).headers['www-authenticate']).toBe('Bearer');
   for (const other of [undefined, 'abcdef.0123456789abcdef', 'x'])
     expect(await statusOf('/config/worker', other)).toBe(401);
-  // A bootstrap token can be valid in the cluster without a machine that owns the token.
+  // A bootstrap token can be valid in the cluster although no machine owns the token.
   expect(await statusOf('/config/worker', await bootstrapToken('zzzzzz'))).toBe(403);
 });
 

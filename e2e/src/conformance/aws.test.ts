@@ -76,7 +76,7 @@ describe.skipIf(!server)('on moto', () => {
           'deletion of a VM that no longer exists',
           'deletion of an orphan',
           'lost responses to the requests of a deletion',
-          // moto uses only the last of several filters with one name.
+          // If several filters have the same name, moto uses only the last one.
           'the list excludes VMs of other clusters',
         ],
         // moto returns all VMs on one page.

@@ -24,7 +24,7 @@ const first = (text: string, pattern: RegExp): string => {
 };
 
 /**
- * Resolves with the target of the conformance tests on a moto server, with moto's own images, subnets and groups.
+ * Resolves with the target of the conformance tests: a moto server with its own images, subnets and groups.
  * @param server the origin of the moto server
  */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {

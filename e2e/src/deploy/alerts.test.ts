@@ -110,7 +110,8 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     after: 30,
   },
   McmCloudCallsFail: {
-    // Even if only one machine cannot be created, which causes one driver call every ten minutes, the alert must fire.
+    // If only one machine cannot be created, it causes one driver call every ten minutes. The alert must fire even
+    // then.
     fires: {
       [failed('create_machine', 16)]: '_x3 1x9 2x9 3x9 4x9 5x9 6x9 7x9 8x9 9x9',
       [worked('get_machine_status')]: '0+1x100',

@@ -202,8 +202,7 @@ describe.runIf(hasHelm)('the chart', () => {
     expect(text).toContain('"serviceAccountName":"other"');
     expect(text).toContain('--webhook-configurations=other.here');
     expect(text).toContain('system:serviceaccount:here:other');
-    // An installation with the chart keeps the names of the Leases, of the Secrets with kubeconfigs, and of the
-    // container.
+    // The chart keeps the names of the Leases, the container, and the Secrets that contain kubeconfigs.
     const left: readonly string[] =
       text.replaceAll(/"helm.sh\/chart":"[^"]*"/g, '').match(/[^"\\']*machine-controller-manager[^"\\']*/g) ?? [];
     expect([...new Set(left)].toSorted()).toEqual([

@@ -8,7 +8,7 @@ import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
- * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods,
+ * Runs the machine controller with the ServiceAccount and the roles of the installation. The histories contain pods,
  * budgets, volumes, faults and kills.
  */
 

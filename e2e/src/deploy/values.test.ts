@@ -51,8 +51,8 @@ const rendered = (template: string, namespace: string, ...more: string[]): Insta
 };
 
 /**
- * Returns the permissions for Leases, which the lock between control clusters needs, without the permissions for
- * bootstrap tokens.
+ * Returns the permissions for Leases, but not for bootstrap tokens. The lock between control clusters needs Lease
+ * permissions.
  */
 const leaseRules = (objects: readonly Installed[]) =>
   objects

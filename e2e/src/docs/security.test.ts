@@ -21,8 +21,8 @@ test('each threat refers to an existing test or is marked as a limit', () => {
 });
 
 /**
- * Source files that may start programs: for `mcm up` and tests, on a node, and for logins in a kubeconfig or an AWS
- * profile.
+ * Source files that may start programs: for `mcm up`, for tests, on a node, or for a login that a kubeconfig or an AWS
+ * profile defines.
  */
 const STARTS_PROGRAMS =
   /^(apps\/mcm\/src\/up\/|packages\/control-plane\/src\/battery\/|packages\/machine-config\/src\/daemon\/|apps\/machine-config-daemon\/|packages\/kube\/src\/credentials\/exec-plugin\.ts$|providers\/aws\/src\/command\.ts$)/;

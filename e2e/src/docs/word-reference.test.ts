@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sourcesUnder } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** Returns the reason and the type of every event whose reason and type are next to each other in the source code. */
+/** Searches the source code for event reasons that are next to an event type, and returns each reason with its type. */
 function written(...folders: readonly string[]): [reason: string, type: string][] {
   const names: Readonly<Record<string, string>> = EventReasons;
   const found = sourcesUnder(...folders).flatMap(({ text }) => [

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { azure, gcp } from './providers.ts';
 import { type Wired, wired } from './wired.ts';
 
-/** Lookups of many machines at the same time share requests. */
+/** If many machines need a lookup at the same time, they share requests. */
 
 beforeAll(loadSdk);
 

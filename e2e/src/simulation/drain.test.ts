@@ -86,7 +86,7 @@ test('pods end within their grace period and become ready on another node before
   });
 });
 
-/** When the user requests the force deletion, in milliseconds after the deletion of the machine. */
+/** The time from the deletion of the machine until the user requests the force deletion, in milliseconds. */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {

@@ -148,7 +148,7 @@ test('the drain of a Failed machine stops when other machines become unreachable
     for (const { id } of others) world.cloud.kubelets.order(id, { silent: true });
     await world.until(async () => (await stepOf()).includes('too many machines'), 3 * MINUTE);
     world.kill('machine-controller');
-    // After this time, mcm would normally delete the pods of a NotReady Node without an eviction.
+    // After this time, mcm would normally delete the pods of a NotReady Node instead of evicting them.
     await world.clock.advance(15 * MINUTE);
     expect(await stepOf()).toContain('too many machines');
     expect(world.vms()).toContain(name);

@@ -4,7 +4,7 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
-/** Seeds of histories in which a deletion starts after a decision that assumed no deletions. */
+/** Seeds of histories in which mcm decides while no deletion runs, and a deletion starts after the decision. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
 const cases = SUITES.flatMap((suite) => seedsOf(suite, 1, MORE[suite]));
 

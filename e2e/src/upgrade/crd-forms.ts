@@ -3,7 +3,7 @@ import { isRule } from './rules.ts';
 
 type Crd = (typeof crds)[number];
 
-/** The fields that releases of the original did not have, by release. */
+/** For each release of the original, the fields that the release did not have. */
 export const LACKING: Readonly<Record<string, readonly string[]>> = {
   'v0.62': [],
   'v0.53': [
@@ -28,8 +28,8 @@ function stripFields(fields: unknown, lacked: ReadonlySet<string>): unknown {
 }
 
 /**
- * Returns the CRDs of mcm in the form of a release of the original: only types, without rules and defaults, and with
- * fewer fields.
+ * Returns the CRDs of mcm in the form of a release of the original: with types and fewer fields, but without rules and
+ * defaults.
  */
 export const formOf = (release: string): readonly Crd[] =>
   crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)), new Set(LACKING[release])) as Crd);

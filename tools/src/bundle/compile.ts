@@ -17,7 +17,7 @@ const STEADY = [
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/** V8 rejects a cache if the hash differs from the hash of its own flags. */
+/** V8 compares a hash in the cache with the hash of its flags, and rejects the cache if they differ. */
 const NOTED_FLAGS = 12;
 
 /**

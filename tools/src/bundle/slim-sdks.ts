@@ -11,7 +11,7 @@ const AZURE_CLIENT = /\/@azure\/arm-(compute|network)\/dist\/esm\/\w+ManagementC
 const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 
 /**
- * Removes the groups of operations that no driver uses from the source of an Azure client.
+ * Removes the groups of operations from the source of an Azure client if no driver uses them.
  * @throws Error if the Azure client lacks a used group, because the program would fail at its first Azure request.
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
@@ -23,8 +23,8 @@ export function slimAzure(source: string, kept: readonly string[]): string {
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
 /**
- * Matches the main file of the runtime library of Google's SDK. The bundle contains the part of the runtime library for
- * JSON, and omits the part for gRPC.
+ * Matches the main file of the runtime library of Google's SDK. The bundle contains the JSON part of the runtime
+ * library, and omits the gRPC part.
  */
 const GAX = /\/google-gax\/build\/src\/index\.js$/;
 const GAX_WITHOUT_GRPC = [

@@ -17,8 +17,8 @@ const STEPS = 20;
  */
 const STRIDE = 1_000_003;
 /**
- * When kube-apiserver admits objects of these kinds, it reads a cache. A case with such a kind has no second kind,
- * because the cache is updated with a random delay.
+ * When kube-apiserver admits objects of these kinds, it reads a cache. A case with one of these kinds has no second
+ * kind, because the cache is updated with a random delay.
  */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
 
@@ -29,7 +29,7 @@ export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).leng
 const FRESH = 0.1;
 const AS_USER = 0.05;
 
-/** Creates the fuzz case with a given index of a seed. */
+/** Creates the fuzz case for a seed and an index. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
@@ -58,8 +58,8 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
 const namesOf = (kinds: readonly Kind[]): string => kinds.map(({ kind }) => kind).join(', ');
 
 /**
- * Returns the requests that delete the Services of a fuzz case. The fuzzer deletes Services itself, because the next
- * case needs their ports and addresses and no controller deletes them.
+ * Returns the requests that delete the Services of a fuzz case. No controller deletes the Services, and the next case
+ * needs their ports and addresses. The fuzzer therefore deletes the Services itself.
  */
 const cleanupOf = (kinds: readonly Kind[]): string[] =>
   kinds.filter(({ resource }) => resource === 'services').map(({ collection }) => `DELETE ${collection}`);

@@ -7,7 +7,7 @@ export interface Rule {
   matches(difference: Difference): boolean;
 }
 
-/** Matches a node port chosen by the server in the printed ports of a Service. */
+/** Matches a node port in the printed ports of a Service. The server has chosen this port. */
 const PICKED = /:3[0-2]\d{3}(?=\/)/g;
 const withoutPicked = (value: unknown): unknown => (typeof value === 'string' ? value.replace(PICKED, ':0') : value);
 

@@ -31,8 +31,8 @@ const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
- * Returns the differences between two responses that affect clients: the status code, the reason, the fields of the
- * causes, and the object.
+ * Compares two responses, and returns the differences that affect clients: the status code, the reason, the fields of
+ * the causes, and the object.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};

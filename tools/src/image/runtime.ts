@@ -7,7 +7,7 @@ import type { Entry } from './tar.ts';
 
 export const NODE_PATH = 'usr/local/bin/node';
 
-/** The Node.js binary whose version the lock file contains, for the machine that builds the image. */
+/** The Node.js binary for the machine that builds the image. The lock file contains its version. */
 export const PINNED_NODE = join(ROOT, 'node_modules/node/bin/node');
 
 const TRIPLES: Readonly<Record<string, string>> = {
@@ -36,8 +36,8 @@ export async function nodeAlone(node: string): Promise<{ entries: Entry[]; archi
 }
 
 /**
- * Returns a root file system with Node.js and the shared libraries that it needs, from the machine of the build. The
- * file system has no shell and no package manager.
+ * Returns a root file system with Node.js and its shared libraries, which come from the build machine. The file
+ * system has no shell and no package manager.
  */
 export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const { entries, architecture } = await nodeAlone(node);

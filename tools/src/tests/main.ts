@@ -32,9 +32,9 @@ interface Lane {
 const CORES = availableParallelism();
 const isThorough = Number(process.env.MCM_THOROUGH ?? 0) >= 1;
 /**
- * The lanes with and without programs run in parallel. Tests that start programs mostly wait, and meanwhile the other
- * tests use the cores. With one lane, turbo could start the tests with programs last, so that the cores would be idle
- * at the end.
+ * The lane with programs and the lane without programs run in parallel. Tests that start programs mostly wait, and
+ * meanwhile the other tests use the cores. With one lane, turbo could start the tests with programs last, so that the
+ * cores would be idle at the end.
  */
 const LANES: readonly Lane[] = [
   // Two parallel tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers

@@ -44,7 +44,7 @@ interface Served {
   readonly clusters: readonly { readonly state: string }[];
 }
 
-/** A fleet with one pair of processes: a seed, and target clusters with Nodes. */
+/** A fleet that one pair of processes serves. The fleet has a seed, and target clusters with Nodes. */
 class FleetOfClusters {
   readonly #count: number;
   readonly #machines: number;

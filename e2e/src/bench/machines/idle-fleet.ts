@@ -25,7 +25,7 @@ const HEARTBEAT_PERIOD_S = 300;
  * - A Node.js program that only parses the watch took 0.28 to 0.39 ms for each heartbeat. Each heartbeat wakes the
  *   process, so a goal of 1 % is impossible.
  * - A watch of only the metadata would not be enough, because controllers read zones, taints, conditions and capacity.
- *   Such a watch would also send an event for each heartbeat, because each heartbeat changes the resource version.
+ *   A metadata watch would also send an event for each heartbeat, because each heartbeat changes the resource version.
  */
 const ORIGINAL_HEARTBEATS_PERCENT = 2.7;
 const STARTED_AT = '2026-01-01T00:00:00Z';

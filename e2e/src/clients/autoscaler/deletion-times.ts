@@ -26,7 +26,10 @@ export class DeletionTimes {
     this.#decision = decision;
   }
 
-  /** Resolves when the watch has reported the first pool. An earlier measurement would miss the initial replicas. */
+  /**
+   * Resolves when the watch has reported the first pool. A measurement that starts earlier would miss the initial
+   * replicas.
+   */
   started(): Promise<void> {
     return this.#started.promise;
   }

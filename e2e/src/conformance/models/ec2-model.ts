@@ -69,7 +69,7 @@ export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the response is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
-  // The response to an action without a result states only the success.
+  // If an action has no result, its response states only the success.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the response of EC2 is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);

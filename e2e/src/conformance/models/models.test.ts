@@ -9,7 +9,7 @@ import { Stage } from '../../drivers/rows/stage.ts';
 import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
-/** Compares the responses of the emulators and the requests of the drivers with the models in the clouds' libraries. */
+/** Compares the emulators' responses and the drivers' requests with the models in the libraries of the clouds. */
 
 let back: () => void;
 beforeAll(async () => {

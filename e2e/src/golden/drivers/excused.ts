@@ -8,8 +8,8 @@ const ENTIRELY = 'driver calls that a rule excuses entirely';
 const ofRule = (row: string): string => `driver calls with the rule "${row}"`;
 
 /**
- * Returns the number of calls that need each rule, in the order of the rows, and the numbers of values that are not
- * compared.
+ * Counts the calls that need each rule, in the order of the rows. The result also contains the numbers of values that
+ * are not compared.
  */
 export const excusedBy = (counts: Counts, rows: readonly string[]) => ({
   rules: rows.map((row) => counts[ofRule(row)] ?? 0),

@@ -251,7 +251,7 @@ test.each(['\ufeff', '<a>'])(
   },
 );
 
-/** Resolves with the pattern for the text of a call that a rule expects. */
+/** Resolves with the pattern that a rule expects for the text of a call. */
 async function patternOf(play: PlayCase, recorded: RecordedCase): Promise<RegExp> {
   let pattern: RegExp | undefined;
   await play(recorded, ({ step, expect: expectationOf }) => {

@@ -150,7 +150,7 @@ export const noVolume = (row: string): Rule => ({
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** Returns true if the provider spec in the API server has other values than the original decoded. */
+/** Returns true if the values in the stored provider spec differ from the values that the original decoded. */
 const isKeptOtherwise = ({ providerSpecRaw: raw = '' }: RecordedCase, { result }: Expected): boolean =>
   mergesKeys(raw) ||
   otherNumbers(raw).some((number) => result.errorText?.includes(`cannot unmarshal number ${number} into`) === true);

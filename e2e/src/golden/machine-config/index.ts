@@ -61,7 +61,7 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
 }
 
 /**
- * Returns the difference between the result of mcm and the recording that no correction allows, or undefined.
+ * Compares the result of mcm with the recording. Returns the difference that no correction allows, or undefined.
  * @param names the corrections that are applied
  * @param excuse called with the name of each parser whose error texts differ from the original
  */
@@ -79,7 +79,10 @@ export function compare(
   }
 }
 
-/** Returns the corrections without which the result of mcm differs from the recording, and the parsers with other words. */
+/**
+ * Returns the corrections that the result of mcm needs to equal the recording, and the parsers whose error texts
+ * differ.
+ */
 function excusedIn(recorded: RecordedCase, answer: unknown): Counts {
   const parsers: string[] = [];
   compare(recorded, answer, CORRECTION_NAMES, (parser) => parsers.push(parser));

@@ -29,7 +29,7 @@ export interface Step {
 
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
-/** In objects of users, matches the keys that controllers write. */
+/** Matches the keys that controllers write to objects of users. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
 const BY_USERS: Readonly<Record<string, RegExp>> = {

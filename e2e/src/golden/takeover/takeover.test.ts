@@ -18,7 +18,7 @@ const reasons: readonly Reason[] = [...RULES, ...openEndRules([]), ...EVENT_RULE
 const states = histories.reduce((sum, { states: all }) => sum + all.length, 0);
 const textOf = ({ row, what }: Reason): string => `${row}: ${what}`;
 
-/** The number of checks that need each rule, in the order of the rules, and the number of steps without a recorded state. */
+/** For each rule, the number of checks that need the rule. `unseen` counts the steps without a recorded state. */
 const EXCUSED = {
   replays: {
     checks: 31,

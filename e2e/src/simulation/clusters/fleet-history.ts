@@ -46,13 +46,16 @@ const ACTS = {
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
 type AnyActName = ActName | SourceActName;
-/** If its seed is a multiple of this number, a history contains more actions and hibernated clusters. */
+/** If the seed of a history is a multiple of this number, the history has hibernated clusters and more actions. */
 const MORE_ACTS_EVERY = 6;
 const HANDED_OVER_MS = 300_000;
 const HIBERNATE_MS = 60_000;
-/** If the seed of a history, divided by 6, has this remainder, two fleets serve its clusters. */
+/** If the seed of a history has this remainder when divided by 6, two fleets serve the clusters of the history. */
 const TWO_FLEETS = 3;
-/** The largest histories: if its seed is a multiple of `every`, a history has this number of clusters. */
+/**
+ * If the seed of a history is a multiple of `every`, the history has this number of clusters. These histories are the
+ * largest.
+ */
 const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
   [100_000, 1_000],
   [10_000, 500],

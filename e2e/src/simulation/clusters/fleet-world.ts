@@ -77,7 +77,10 @@ export class FleetWorld {
   readonly deleted = new Set<string>();
   readonly separate = new Set<string>();
   readonly handedOver = new Map<string, number>();
-  /** Without a seed, a cluster with a wrong kubeconfig and the cluster in this kubeconfig compete for one Lease. */
+  /**
+   * Without a seed, two clusters compete for one Lease: a cluster with a wrong kubeconfig, and the cluster in this
+   * kubeconfig.
+   */
   readonly #contended = new Map<string, string>();
   readonly rollouts: RolloutVerifier | undefined;
   readonly source: FleetSource;

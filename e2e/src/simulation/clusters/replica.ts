@@ -42,7 +42,9 @@ export interface ReplicaParts {
   readonly hibernateMs: number | undefined;
   /** The flag that selects how the fleet finds its clusters. */
   readonly sourceFlag: string;
-  /** Returns the namespace in which a replica stores its peer Lease. The replicas with one namespace form a fleet. */
+  /**
+   * Returns the namespace in which a replica stores its peer Lease. Replicas that use the same namespace form a fleet.
+   */
   readonly homeOf: (replica: string) => string;
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;

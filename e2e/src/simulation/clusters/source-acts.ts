@@ -4,8 +4,8 @@ import type { FleetWorld } from './fleet-world.ts';
 import { EXPIRED, kubeconfigOf } from './wires.ts';
 
 /**
- * Maps the remainder of a seed, divided by 12, to the source with which the fleet finds its clusters. Histories with
- * the remainder 7 have a rollout budget.
+ * A seed is divided by 12, and its remainder determines the source with which the fleet finds its clusters. Histories
+ * with the remainder 7 have a rollout budget.
  */
 const REMAINDERS: ReadonlyMap<number, SourceName> = new Map([
   [2, 'clusters'],

@@ -35,8 +35,8 @@ const hasFailed = (node: Node): boolean => ['Degraded', 'Unreconcilable'].includ
 const isStranded = (node: Node): boolean => hasFailed(node) && node.spec?.unschedulable === true;
 
 /**
- * Returns true if a schedulable node refused an earlier configuration. Such a node applies nothing, so the node does
- * not count for the limit.
+ * Returns true if a schedulable node refused an earlier configuration. This node applies nothing, so it does not count
+ * for the limit.
  */
 const hasRefused = (node: Node, desired: string): boolean =>
   hasFailed(node) && node.spec?.unschedulable !== true && annotation(node, DesiredConfig) !== desired;
@@ -129,10 +129,10 @@ const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
 type Act = (typeof LEASE_ACTS)[number] | 'allowMore';
 const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
-/** If the seed of a history, divided by 8, has this remainder, users also raise the limit after a bad configuration. */
+/** If a seed has this remainder when divided by 8, users also raise the limit after a bad configuration. */
 const RAISES_LIMIT = { every: 8, remainder: 5 };
 const BREAKER_ACTS = Array<'allowMore'>(8).fill('allowMore');
-/** The number of nodes in such a history, and the limit of parallel updates after users have raised it. */
+/** The number of nodes in a history of `RAISES_LIMIT`, and the limit of parallel updates after users have raised it. */
 const RAISED_LIMIT = 4;
 const SKEW_MS = 2 * MINUTE;
 

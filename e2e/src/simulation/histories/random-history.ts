@@ -72,7 +72,8 @@ function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
 }
 
 /**
- * Returns true if a failed in-place update stops the rollout. Such seeds have the remainder 0 or 1 when divided by 4.
+ * Returns true if a failed in-place update stops the rollout. The seeds of these histories have the remainder 0 or 1
+ * when divided by 4.
  */
 const keepsUpdates = (mode: FleetMode, seed: number): boolean => mode === 'in-place' && seed % 4 < 2;
 

@@ -59,8 +59,8 @@ class ScalerHistory {
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // With `priority`, the autoscaler needs separate writes, because a Machine contains the priority and the deployment
-    // the replicas.
+    // With `priority`, the autoscaler needs separate writes, because the Machine contains the priority and the
+    // deployment contains the replicas.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -149,8 +149,8 @@ class ScalerHistory {
   }
 
   /**
-   * Lets the autoscaler mark machines without reducing the replicas. mcm must keep the marks until they expire, then
-   * remove them, and delete no machine.
+   * Lets the autoscaler mark machines without reducing the replicas. mcm must keep the marks until they expire, and
+   * must then remove the marks. mcm must not delete a machine.
    */
   async #giveUp(): Promise<void> {
     const { clock, reporter } = this.#world;

@@ -303,7 +303,7 @@ class MachineHistory {
     if (lost) await this.#world.loseMachine(lost);
   }
 
-  /** Deletes a Machine object without its VM, at most once in a history. */
+  /** Deletes a Machine object but not its VM, at most once in a history. */
   async #loseMachine(): Promise<void> {
     if (this.#world.verifier.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());

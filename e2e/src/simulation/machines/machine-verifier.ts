@@ -28,7 +28,7 @@ export interface OracleOptions {
   readonly instances: () => Iterable<Instance>;
   readonly usersOf: (volume: string) => readonly string[];
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
+  /** Returns for how many milliseconds the caches may be outdated before the controller notices it. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly healthTimeoutMs: number;
 }

@@ -113,7 +113,7 @@ export class Network {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
 
-  /** Returns `lagMs` without the time during which a process had no watch. */
+  /** Returns `lagMs`, but does not count the time during which a process had no watch. */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
   }

@@ -74,7 +74,7 @@ export class ReceivedEvents {
     return Math.max(0, ...this.#paths(resources).map(([, since]) => now - since), ...recent.map(({ ms }) => ms));
   }
 
-  /** Returns `behindMs` without the time during which the process had no watch. */
+  /** Returns `behindMs`, but does not count the time during which the process had no watch. */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();
     return Math.max(0, ...this.#paths(resources).map(([path, since]) => now - since - this.#noticed(path)));

@@ -6,7 +6,7 @@ const WRITES_A_MINUTE = 200;
 const REQUESTS = 300_000;
 /** At one virtual instant, the clock may be called at most this often. */
 export const MAX_CALLS = 1_000_000;
-/** The start of a cluster of a fleet takes about 1700 calls. */
+/** In a fleet, the start of one cluster takes about 1700 calls. */
 const CALLS_A_CLUSTER = 5_000;
 const MINUTE = 60_000;
 

@@ -6,7 +6,7 @@ export type StillFails = (plan: Plan) => Promise<boolean>;
 /**
  * Shrinks a failed history by delta debugging: removes halves, quarters and so on, then single actions, and then
  * pauses.
- * @param most The maximum number of histories for the shrinking.
+ * @param most The maximum number of histories that the shrinking may run.
  */
 export async function shrink(plan: Plan, stillFails: StillFails, most = 200): Promise<Plan> {
   let played = 0;

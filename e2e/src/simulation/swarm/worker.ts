@@ -9,7 +9,7 @@ interface Job {
   readonly shrinks: boolean;
 }
 
-// Stack traces are disabled, because those of refused requests would take 6% of the time.
+// Stack traces are disabled, because the stack traces of refused requests would take 6% of the time.
 Error.stackTraceLimit = 0;
 
 // A thread does not use the compile cache of the main thread, so it enables the cache itself.

@@ -62,7 +62,7 @@ export class HaltVerifier {
     if (isNew || (isDegraded(node) && node.spec?.unschedulable)) return;
     const old = this.#world.clock.now().getTime() - this.#rules.lagMs();
     const others = [...this.#failed].filter(([, one]) => one.config === config && one.since < old);
-    // A node without a machine belongs to no pool of machines, so such a node does not count.
+    // A node without a machine belongs to no pool of machines, so the node does not count.
     const owned = new Set([...this.#machines.values()].map(({ metadata }) => metadata.labels?.[Labels.Node]));
     const names = others
       .flatMap(([uid]) => this.#nodes.get(uid)?.metadata.name ?? [])

@@ -21,8 +21,7 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
  * - A set creates and deletes machines only to reach its size, or to replace failed machines.
  * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
  *   a deletion.
- * - If its node postpones the rollout, mcm keeps a Running machine. Exceptions are a scale-in and a deletion by the
- *   user.
+ * - mcm keeps a Running machine whose node postpones the rollout. Exceptions are a scale-in and a deletion by the user.
  */
 export class HoldVerifier {
   readonly #world: World;

@@ -3,7 +3,7 @@ import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
 /**
- * Verifies a scale-in by the autoscaler, from the objects in the API server. mcm may delete only machines that the
+ * Reads the objects in the API server, and verifies a scale-in by the autoscaler. mcm may delete only machines that the
  * autoscaler has selected, and may create machines only after an increase of the replicas.
  */
 export class ScalerVerifier {

@@ -116,7 +116,7 @@ export class FleetVerifier {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
 
-  /** Returns true if a machine is one of the missing machines that its set may create, as a ReplicaSet does. */
+  /** Returns true if the set may create a machine because machines are missing, as a ReplicaSet does. */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
     if (set === undefined) return false;
@@ -174,7 +174,7 @@ export class FleetVerifier {
 
   /**
    * Verifies that enough machines remain available when mcm makes an available machine unavailable.
-   * - The verifier allows that mcm does not know yet of a machine that was just lost.
+   * - The verifier accepts that mcm does not yet know about the loss of a machine that was just lost.
    * - A set with too many machines deletes the surplus machines, like a ReplicaSet, even if a user deletes another
    *   machine meanwhile.
    * - If the sets are smaller than the current request allows, only the current request counts, even if an earlier

@@ -117,8 +117,8 @@ export class RepairVerifier {
   }
 
   /**
-   * Returns true if the machine was unreachable, and enough machines remain if all of them become available. In old
-   * sets, a rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
+   * Returns true if the machine was unreachable, and the other machines are enough if all of them become available. In
+   * old sets, a rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
    */
   #isUnreachable(before: Machine, { replicas, maxUnavailable }: Allowance): boolean {
     const remaining = [...this.#machines.values()].filter((machine) => !isGoing(machine)).length;

@@ -2,8 +2,8 @@ import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
 /**
- * The request at which a process is killed: before it sends the n-th request, or after the effect of the request and
- * before its response.
+ * The time of a kill: before the process sends the n-th request, or after the effect of this request and before its
+ * response.
  */
 export interface KillPoint {
   readonly request: number;

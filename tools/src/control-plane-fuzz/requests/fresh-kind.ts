@@ -214,7 +214,7 @@ function fieldSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** Keywords of schemas that accept every value of the type. */
+/** Schema keywords that refuse no value of the type. */
 const PLAIN = new Set(['type', 'description', 'nullable', 'maxLength', 'x-kubernetes-int-or-string']);
 
 const NO_SCHEMAS: Schemas = { of: () => ({}), resolve: (schema) => ({ schema, name: '' }) };

@@ -174,8 +174,8 @@ function metadataOf(object: JsonObject): JsonObject {
 }
 
 /**
- * At a random position of an object, adds a field that is missing there. Sometimes, the schema does not contain the
- * added field.
+ * Adds a missing field at a random position of an object. Sometimes, the schema does not contain the added
+ * field.
  */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [

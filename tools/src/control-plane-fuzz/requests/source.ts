@@ -12,7 +12,7 @@ export interface Source {
 
 /**
  * Matches kinds whose objects affect the whole cluster, and kinds whose objects kube-apiserver writes by itself.
- * Requests for such kinds contain `dryRun=All`, so that cases do not affect each other.
+ * Requests for these kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);

@@ -102,7 +102,7 @@ const update = (source: Source, kind: Kind): readonly Step[] => {
   return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object), undefined, accepting(draw, 0.06))];
 };
 
-/** Returns a patch of a random type that is derived from an object. */
+/** Derives a patch of a random type from an object. */
 function patchOf(source: Source, kind: Kind, object: JsonObject, path: string): Step {
   const { draw } = source;
   const query = write(draw);

@@ -83,7 +83,7 @@ const noAnswer: Rule = {
   },
 };
 
-/** Returns a pattern for the services that the metrics count as failed after a failed request. */
+/** Returns a pattern for the services that the metrics count as failed when a request fails. */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
   if (action === 'TerminateInstances') return /^instance_terminate$/;
@@ -93,7 +93,7 @@ function servicesOf(action: string, isSearch: boolean): RegExp {
 const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => !which.test(name)));
 
-/** For each service with successes in the metrics, adds failures. */
+/** Adds failures to the metrics for each service that has successes. */
 const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && { ...servicesFailed(metrics, /./), ...metrics };
 
@@ -126,7 +126,8 @@ const assignsOnce: Rule = {
 };
 
 /**
- * Matches the regions that the SDK for JavaScript accepts. The SDK for Go also accepts dots, and hyphens at both ends.
+ * Matches the regions that the SDK for JavaScript accepts. The SDK for Go also accepts dots, and it accepts hyphens at
+ * both ends.
  */
 const REGION = /^(?!-)[a-zA-Z0-9-]{1,63}(?<!-)$/;
 

@@ -180,7 +180,7 @@ const ownNic: Rule = {
 const text = z.string().nullish().catch(undefined);
 const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
 
-/** Returns the names of machines in the responses: of VMs, NICs and OS disks. */
+/** Returns the machine names that the names of VMs, NICs and OS disks in the responses contain. */
 function namedMachines({ recorded }: Situation): readonly string[] {
   const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
   return answers.flatMap((body) =>

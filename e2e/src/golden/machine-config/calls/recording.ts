@@ -16,7 +16,7 @@ export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
-/** A case, or the reason why a file has no cases that can be read. */
+/** A case, or the reason why a file has no readable case. */
 export type RawCase =
   | { readonly place: string; readonly raw: unknown }
   | { readonly place: string; readonly problem: string };

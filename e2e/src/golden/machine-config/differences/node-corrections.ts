@@ -87,7 +87,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     });
   const changes = fieldsOf(expected.nodeChanges);
   const target = targetOf(input.pools as Fields[], input.sync);
-  // The expected change of a node is the change by the original, but with the target of the node's pool.
+  // mcm must change a node as the original does, but with the target of the node's pool.
   const wanted = reported.map((name) => {
     const change = fieldsOf(changes[name]);
     return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];

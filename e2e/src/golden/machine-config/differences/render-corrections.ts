@@ -210,7 +210,7 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
-/** For a pool with a refused config, matches the condition of the original. */
+/** Matches the condition that the original writes for a pool with a refused config. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
 /** If only the order of keys differs, mcm writes nothing. */
@@ -250,7 +250,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** Also in the results of templates, mcm does not set `overwrite` for a file without content. */
+/** If a file in the result of a template has no content, mcm does not set `overwrite` either. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 

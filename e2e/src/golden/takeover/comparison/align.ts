@@ -3,7 +3,7 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/** A recording may have missed a state with at most this duration in seconds. */
+/** A recording may have missed a state that lasted at most this number of seconds. */
 const BRIEF_S = 1;
 /**
  * - `open`: no rule allows the difference. `excused`: a rule allows the difference. `free`: the recording may have
@@ -35,7 +35,7 @@ interface LaneTask extends Ends {
   readonly rules: readonly Rule[];
 }
 
-/** Finds the alignment of the steps of mcm and of the original with the lowest cost. */
+/** Aligns the steps of mcm with the steps of the original at the lowest cost. */
 class LaneAlignment {
   readonly #task: LaneTask;
   readonly #mine: readonly Visit[];

@@ -22,7 +22,7 @@ const keptBy = (state: State, end: State): readonly Recorded[] =>
     return last?.uid === uid && last.deletionTimestamp === undefined;
   });
 
-/** When the original decided to delete a machine: the last state before, and the first state after the decision. */
+/** The last state before the original decided to delete a machine, and the first state after this decision. */
 interface DeletionDecision {
   readonly before: State;
   readonly shown: State;

@@ -21,7 +21,7 @@ export interface Match<T> {
   readonly extra: readonly T[];
 }
 
-/** Pairs the items of mcm and of the original with the lowest total cost. */
+/** Pairs items of mcm with items of the original at the lowest total cost. */
 export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (ours: T, theirs: T) => Pairing): Match<T> {
   const table = theirs.map((wanted) => ours.map((mine) => hold(mine, wanted)));
   const chosen = improved(greedy(table), table);

@@ -41,7 +41,7 @@ const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-num
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
-/** Matches the reason for a wait that mcm writes before the text of a step. */
+/** Matches the text that mcm writes before the text of a step to explain a wait. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
 /** Matches the texts about the steps of a deletion. */
 const STEP_OF_DELETION =
@@ -55,7 +55,7 @@ const BIRTH: Readonly<Record<string, string>> = {
 };
 const UNHEALTHY: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff', 'Unknown', 'Failed']);
 
-/** Matches the annotation with the numbers of a set: the next number, and the numbers without a response. */
+/** Matches the annotation that stores the numbers of a set: the next number, and each number without a response. */
 const COUNT = /^\d+(,\d+)*$/;
 const CLASS = /^[^/\s]+\/[^/\s]+$/;
 /** Matches the hash of a template. After an update to another template, the text is empty. */

@@ -24,7 +24,7 @@ export interface RecordedPace extends Pace {
 
 /**
  * Returns the durations of cloud operations for a replayed history:
- * - The n-th machine of a set needs as much time to join, and for its deletion, as the n-th machine in the recording.
+ * - The n-th machine of a set joins as fast as the n-th machine in the recording, and its deletion takes as long.
  * - If a machine is loaded during its creation or deletion, the step ends at the recorded time.
  *
  * @param isLoaded whether the machines in the first state are loaded instead of created
