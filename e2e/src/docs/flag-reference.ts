@@ -125,7 +125,7 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     sections(machineConfigDaemon.flags),
     '## Programs for laptops and tests\n',
     'These programs read flags only from the command line. `--help` and these pages list the flags: [control-plane](../../packages/control-plane/README.md#the-command),',
-    '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). The commands of [mcm](../../apps/mcm/README.md) also read flags only from the command line.\n',
+    '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). The same applies to the commands of [mcm](../../apps/mcm/README.md).\n',
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);
 }

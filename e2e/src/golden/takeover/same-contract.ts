@@ -51,7 +51,10 @@ class Replay {
     this.#lives = statesByObject(this.#states);
   }
 
-  /** Yields a result for each stable state after an action of the user, and one for the order of all changes. */
+  /**
+   * Yields a result for each action of the user, after the fleet has become stable. The last result is for the order of
+   * all changes.
+   */
   async *run(): AsyncGenerator<Checked> {
     const sections = sectionsOf(this.#states);
     for (const [index, section] of sections.entries()) {

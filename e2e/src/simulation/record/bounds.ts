@@ -78,7 +78,7 @@ export const BOUNDS = {
   reported: {
     suites: '`reports`',
     ms: 30 * SECOND,
-    rule: 'without faults, the ConfigMap machine-disruptions changes within the time limit after the deletion of a machine',
+    rule: 'without faults, the ConfigMap machine-disruptions changes within the time limit after a user deletes a machine',
   },
   reportPeriod: {
     suites: '`reports`',

@@ -105,7 +105,7 @@ async function replay(path: string): Promise<void> {
   print(
     violations.length > 0
       ? violations.join('\n')
-      : `the repeated history has no violation, but the file contains this violation: ${before.join('; ')}`,
+      : `the repeated history has no violation; the recorded violation was: ${before.join('; ')}`,
   );
   process.exit(violations.length > 0 ? 1 : 0);
 }

@@ -113,7 +113,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     help: 'Create a class with another name and an existing resource.',
   },
   AlreadyExists: {
-    means: 'A resource in the cloud has the name of the machine, but does not belong to the machine.',
+    means: 'The cloud has a resource with the name of the machine, but the resource belongs to another owner.',
     help: 'Find the owner of the resource. Delete the conflicting resource, or wait until the cloud has deleted the resource.',
   },
   PermissionDenied: {

@@ -6,7 +6,9 @@ import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './
 export interface HistoryEntry {
   readonly at: number;
   /**
-   * `request` is a response of a server, `state` is a change of a machine, and `act` is an action of a user or a fault.
+   * - `request`: the API server or the cloud has responded to a request.
+   * - `state`: a machine has changed.
+   * - `act`: a user has acted, or the simulation has caused a fault.
    */
   readonly kind: 'request' | 'state' | 'act';
   readonly text: string;

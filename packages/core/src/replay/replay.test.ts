@@ -114,7 +114,7 @@ test('the decisions about an orphan Node are repeated without a difference', asy
   await rig.until(async () => (await rig.nodes()).length === 0, 2 * HOUR);
   const ofNode = journal.entries().filter(({ kind }) => kind === 'orphannode');
   expect(ofNode.map(({ because }) => because)).toEqual([
-    'the Node lost its Machine less than the minimum time ago',
+    'the minimum time since the deletion of the Machine has not passed',
     'mcm has not listed the VMs of MachineClass default/small since the loss of the Machine',
     'no machine and no VM belongs to the Node',
   ]);

@@ -52,9 +52,7 @@ test.each([
   await rig.clock.advance(40 * MINUTE);
   expect(await quarantined(rig)).toBe(vmOf(rig, 'young')?.providerId);
   expect(await reported(rig)).toEqual([
-    expect.stringContaining(
-      'the VM is in quarantine (the API server with the machines was restored to an older state)',
-    ),
+    expect.stringContaining('the VM is in quarantine (the control cluster was restored to an older state)'),
   ]);
   if (joins) expect((await rig.admin.resource(nodes).get('young')).spec.unschedulable).toBeUndefined();
   expect(rig.cloud.vms).toHaveLength(11);

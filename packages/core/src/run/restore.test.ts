@@ -331,7 +331,7 @@ test('machines that are deleted together, as with their CRD, leave their VMs in 
   expect(rig.cloud.vms).toHaveLength(10);
   expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
   expect((await quarantined(rig))?.split(',')).toHaveLength(10);
-  expect((await reported(rig))[0]).toContain('10 VMs with joined Nodes lost their machines at the same time');
+  expect((await reported(rig))[0]).toContain('10 VMs with Nodes lost their Machine objects at the same time');
 });
 
 test('a class that is created later keeps the VMs in quarantine, after an operator released the other VMs', async () => {

@@ -92,7 +92,7 @@ export async function runFleet<const F extends Flags>(
     const { text } = await fleet.scrape();
     const asked = fleet.status().flatMap(({ cluster }) =>
       pages.list().map(async ({ answer }) => {
-        // If a page does not contain the cluster, the response is an error text.
+        // A page returns an error if it does not know the cluster.
         const shown = await answer(new URLSearchParams({ cluster })).catch((error: unknown) => ({
           body: String(error),
         }));

@@ -2,8 +2,8 @@
 const CAUSES: Readonly<Record<string, string>> = {
   AADSTS7000215: 'data.clientSecret is wrong; store the value of a client secret, not its ID',
   AADSTS7000222: 'data.clientSecret has expired; create a client secret and store its value',
-  AADSTS7000112: 'the application of data.clientID is disabled; enable the application',
-  AADSTS700016: 'the tenant has no application with data.clientID; correct data.clientID or data.tenantID',
+  AADSTS7000112: 'the application with the ID in data.clientID is disabled; enable the application',
+  AADSTS700016: 'the tenant has no application with the ID in data.clientID; correct data.clientID or data.tenantID',
   AADSTS90002: 'Azure has no tenant with the ID in data.tenantID; correct data.tenantID',
   AADSTS700027: 'data.clientCertificate is not registered; add the certificate to the application',
   AADSTS700024:

@@ -17,7 +17,7 @@ export interface InstallSection {
   readonly name: string;
   readonly objects: readonly object[];
   readonly cluster: 'control' | 'target';
-  /** Whether a user must request the section, because some clusters do not have its kinds. */
+  /** True for a section that the command prints only on request, because some clusters do not have its kinds. */
   readonly optional?: boolean;
 }
 

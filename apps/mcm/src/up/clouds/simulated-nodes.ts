@@ -72,7 +72,7 @@ async function newToken({ client, signal, hex = secureHex }: SimulatedNodeOption
   return `${id}.${secret}`;
 }
 
-/** Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. */
+/** Simulates a kubelet for each machine with a VM, because the VMs of a simulated cloud do not run a kubelet. */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<KubeletHost> {
   const { client, namespace, connections, clock, random, log, signal, defaults = {} } = options;
   const token = await newToken(options);

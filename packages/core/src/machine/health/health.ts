@@ -192,7 +192,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** Describes a Node label that names the Node of another VM, because a user edited a label or a provider ID. */
+/** Describes a conflict between the Node label of the machine and the Nodes, which a user can cause by an edit. */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;

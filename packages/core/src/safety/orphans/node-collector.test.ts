@@ -107,7 +107,7 @@ test('each outcome is logged once, and no event reports a deletion that waits fo
   const { search, texts, logged } = stage([orphan()]);
   for (const afterMs of [0, MINUTE, ORPHAN_DEFAULTS.confirmAfterMs, MINUTE, MINUTE]) await search(afterMs);
   expect(logged('Node without a machine').map(({ fields }) => fields.outcome)).toEqual([
-    'mcm keeps the Node: the Node lost its Machine less than the minimum time ago',
+    'mcm keeps the Node: the minimum time since the deletion of the Machine has not passed',
     'mcm checks the API servers and the cloud, and then deletes the Node',
     'mcm is deleting the Node',
   ]);

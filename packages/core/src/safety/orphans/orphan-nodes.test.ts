@@ -110,8 +110,8 @@ test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined
   [
     'a Node that is kept',
     { firstSeen: undefined },
-    { because: 'the Node lost its Machine less than the minimum time ago', passing: true },
-    'the Node lost its Machine less than the minimum time ago',
+    { because: 'the minimum time since the deletion of the Machine has not passed', passing: true },
+    'the minimum time since the deletion of the Machine has not passed',
     [],
   ],
 ])(

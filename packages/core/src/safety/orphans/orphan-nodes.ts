@@ -77,7 +77,7 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   if (!providerID) return { because: 'the Node has no spec.providerID to look up in the cloud' };
   if (ageMs(node, now) < minAgeMs) return passing('the Node is younger than the minimum age of an orphan');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
-    return passing('the Node lost its Machine less than the minimum time ago');
+    return passing('the minimum time since the deletion of the Machine has not passed');
   if (!listings.has(key))
     return { because: `MachineClass ${key} of the Node no longer exists, so mcm cannot look up the VM` };
   for (const [other, listing] of listings) {

@@ -36,9 +36,9 @@ const classOf = (annotations?: Record<string, string>): MachineClass => ({
 const released = classOf({ [Annotations.ReleaseVMs]: 'aws:///eu-west-1/i-9, aws:///eu-west-1/i-1' });
 const quarantined = classOf({ [Annotations.QuarantinedVMs]: 'aws:///eu-west-1/i-1' });
 
-const OLDER = 'the API server with the machines was restored to an older state';
+const OLDER = 'the control cluster was restored to an older state';
 const ALREADY = 'the VM was already in quarantine';
-const many = (count: number): string => `${count} VMs with joined Nodes lost their machines at the same time`;
+const many = (count: number): string => `${count} VMs with Nodes lost their Machine objects at the same time`;
 
 test.each<[what: string, createdAt: string | undefined, view: Partial<QuarantineView>, reason: string | undefined]>([
   ['a single VM', at(-9), {}, undefined],

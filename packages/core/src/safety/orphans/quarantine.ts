@@ -52,9 +52,9 @@ export function quarantineCause(vm: ListedInstance, view: QuarantineView): Quara
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   switch (quarantineCause(vm, view)) {
     case 'api-server-restored':
-      return 'the API server with the machines was restored to an older state';
+      return 'the control cluster was restored to an older state';
     case 'machines-lost':
-      return `${view.lost} VMs with joined Nodes lost their machines at the same time`;
+      return `${view.lost} VMs with Nodes lost their Machine objects at the same time`;
     case 'already-in-quarantine':
       return 'the VM was already in quarantine';
     case undefined:
