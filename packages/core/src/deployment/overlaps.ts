@@ -1,7 +1,7 @@
 import type { MachineDeployment } from '@mcm/api';
 import { type Informer, isHeld, type Key, keyOf } from '@mcm/kube';
 import { type Matcher, matcherOf } from '../objects/selector.ts';
-import { semanticEqual } from '../values/semantic-equal.ts';
+import { sameEntries, semanticEqual } from '../values/semantic-equal.ts';
 
 interface Entry {
   readonly deployment: MachineDeployment;
@@ -96,7 +96,7 @@ export class SelectorOverlaps {
 const sameSelection = (a: MachineDeployment, b: MachineDeployment): boolean =>
   a.metadata.uid === b.metadata.uid &&
   (a.metadata.generation === b.metadata.generation ||
-    (semanticEqual(a.spec.selector, b.spec.selector) && semanticEqual(templateLabels(a), templateLabels(b))));
+    (semanticEqual(a.spec.selector, b.spec.selector) && sameEntries(templateLabels(a), templateLabels(b))));
 
 function insert(index: Map<string, Set<Key>>, value: string, key: Key): void {
   index.set(value, (index.get(value) ?? new Set()).add(key));

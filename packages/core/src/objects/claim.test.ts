@@ -76,6 +76,13 @@ describe('equality', () => {
     [{ a: ['x', 'y'] }, { a: ['y', 'x'] }, false],
     [{ a: '1' }, { a: 1 }, false],
     [undefined, { a: { b: {} } }, true],
+    [{ labels: { role: '' } }, { labels: {} }, false],
+    [{ labels: { role: '' } }, undefined, false],
+    [{ labels: { a: '', b: '1' } }, { labels: { b: '1', a: '' } }, true],
+    [{ metadata: { annotations: {} } }, { metadata: {} }, true],
+    [{ labels: { labels: '' } }, { labels: { annotations: '' } }, false],
+    [{ maxEvictRetries: 0 }, {}, false],
+    [{ maxEvictRetries: null }, {}, true],
   ])('%j and %j: %s', (a, b, same) => {
     expect([semanticEqual(a, b), semanticEqual(b, a)]).toEqual([same, same]);
     if (same && a !== undefined) expect(canonicalJson(a)).toBe(canonicalJson(b));

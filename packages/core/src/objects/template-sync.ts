@@ -29,7 +29,7 @@ export type SpecPatch = Record<string, unknown>;
 
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
-  return to === undefined ? null : mergeDiff(from, to, semanticEqual);
+  return to === undefined ? null : mergeDiff(from, to);
 }
 
 /**
@@ -52,7 +52,7 @@ export function machineSpecPatch(
     if (nodeTemplate !== undefined) patch.nodeTemplate = nodeTemplate;
     const { creationTimeout: mine, ...have } = configurationOf(machine.spec);
     const { creationTimeout: theirs, ...want } = configurationOf(template);
-    Object.assign(patch, mergeDiff(have, want, semanticEqual));
+    if (!semanticEqual(have, want)) Object.assign(patch, mergeDiff(have, want));
     if (!options.ownCreationTimeout && mine !== theirs) patch.creationTimeout = theirs ?? null;
   }
   if (machine.spec.class.kind !== template.class.kind) patch.class = { kind: template.class.kind };

@@ -15,15 +15,15 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 }
 
 /** Returns the JSON merge patch (RFC 7386) that changes `from` to `to`, or undefined if both are equal. */
-export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
+export function mergeDiff(from: object | undefined, to: object): Json | undefined {
   const before = (from ?? {}) as Json;
   const after = to as Json;
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, wanted] = [before[key], after[key]];
-    if (equals(old, wanted)) continue;
+    if (jsonEquals(old, wanted)) continue;
     if (wanted === undefined) patch[key] = null;
-    else patch[key] = isRecord(old) && isRecord(wanted) ? mergeDiff(old, wanted, equals) : wanted;
+    else patch[key] = isRecord(old) && isRecord(wanted) ? mergeDiff(old, wanted) : wanted;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
 }

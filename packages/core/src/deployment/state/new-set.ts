@@ -14,7 +14,7 @@ import type { Limits } from '../../objects/limits.ts';
 import { CONFIGURATION_FIELDS, configurationOf } from '../../objects/template-sync.ts';
 import { revisionOf } from '../../rollout/revisions.ts';
 import { setName, templateHash } from '../../rollout/template-hash.ts';
-import { semanticEqual } from '../../values/semantic-equal.ts';
+import { sameEntries, semanticEqual } from '../../values/semantic-equal.ts';
 
 /**
  * The maximum number of earlier revisions that a set lists in its annotation. In the original, the list of revisions
@@ -129,6 +129,6 @@ export function syncedSet(
   };
   if (minReadySeconds === undefined) delete spec.minReadySeconds;
   if (autoPreserveFailedMachineMax === undefined) delete spec.autoPreserveFailedMachineMax;
-  const same = semanticEqual(annotations, set.metadata.annotations) && semanticEqual(spec, set.spec);
+  const same = sameEntries(annotations, set.metadata.annotations) && semanticEqual(spec, set.spec);
   return same ? set : { ...set, metadata: { ...set.metadata, annotations }, spec };
 }

@@ -2,7 +2,7 @@ import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
 import { withoutUndefined } from '@mcm/kube';
 import { isBeingHandedOver, isTerminating } from '../../objects/machines.ts';
 import { fallOf } from '../../objects/scaler.ts';
-import { semanticEqual } from '../../values/semantic-equal.ts';
+import { sameEntries, semanticEqual } from '../../values/semantic-equal.ts';
 import { scaleAnnotations } from '../state/new-set.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
@@ -27,8 +27,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
       const wanted = folded(view, step, set);
       const before = byName.get(name);
       const same =
-        semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
-        semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
+        sameEntries(wanted.metadata.annotations, before?.metadata.annotations) &&
+        sameEntries(wanted.metadata.labels, before?.metadata.labels) &&
         semanticEqual(wanted.spec, before?.spec);
       return same ? [] : [wanted];
     });
