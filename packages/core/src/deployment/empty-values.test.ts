@@ -38,7 +38,7 @@ describe('an entry with an empty value is a change', () => {
     await world.pass(5);
     await world.until(() => world.complete(), 600);
     const all = await world.machines();
-    expect(all.map(({ metadata }) => metadata.labels?.['batch'])).toEqual(['', '']);
+    expect(all.map(({ metadata }) => metadata.labels?.batch)).toEqual(['', '']);
     expect(all.filter(({ metadata }) => first.includes(metadata.name))).toEqual([]);
   });
 

@@ -78,3 +78,28 @@ test('with minSurge 0 it continues without surge, one machine at a time', async 
   expect(await play(world, 10)).toBe(3);
   expect(await world.sizes()).toBe('large:4 small:0');
 });
+
+test('a machine that first fails for another reason, and then for lack of capacity, lets the rollout continue', async () => {
+  await using world = await full({ [Annotations.RolloutMinSurge]: '0' });
+  await world.until(async () => (await world.machines()).length === 5, MINUTE);
+  const surge = (await world.machines()).find((machine) => !isRunning(machine))?.metadata.name ?? '';
+  for (const errorCode of ['Unavailable', 'ResourceExhausted']) {
+    const lastOperation = { type: 'Create', state: 'Failed', errorCode, description: `Cloud error: ${errorCode}` };
+    await world.setPhase(surge, 'CrashLoopBackOff', { lastOperation });
+    await world.pass(10);
+    expect(await world.sizes()).toBe(errorCode === 'Unavailable' ? 'large:1 small:4' : 'large:2 small:3');
+  }
+});
+
+test('the status of the deployment contains the newest error of each failed machine', async () => {
+  await using world = await full({});
+  await world.until(async () => (await world.machines()).length === 5, MINUTE);
+  const surge = (await world.machines()).find((machine) => !isRunning(machine))?.metadata.name ?? '';
+  for (const description of ['Cloud error: no quota', 'Cloud error: the image does not exist']) {
+    const lastOperation = { type: 'Create', state: 'Failed', errorCode: 'Internal', description };
+    await world.setPhase(surge, 'CrashLoopBackOff', { lastOperation });
+    await world.pass(10);
+    const { status } = await world.deployment();
+    expect(status?.failedMachines?.map((failed) => failed.lastOperation?.description)).toEqual([description]);
+  }
+});

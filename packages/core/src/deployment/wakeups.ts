@@ -3,7 +3,7 @@ import { type Change, type Controller, controllerOf, type Key, keyOf, type Node 
 import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../control/caches.ts';
 import { isAvailable, isFailed, isReady, updateReasonOf } from '../objects/machines.ts';
 import { matcherOf } from '../objects/selector.ts';
-import { changedHands, setOf } from '../set/wakeups.ts';
+import { changedHands, failedAgain, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /** If ten machines join within this delay, the controller writes the status once instead of ten times. */
@@ -43,6 +43,7 @@ function matters(old: Machine, machine: Machine): boolean {
     isReady(old) !== isReady(machine) ||
     phaseOf(old) !== phaseOf(machine) ||
     old.status?.lastOperation?.state !== machine.status?.lastOperation?.state ||
+    failedAgain(old, machine) ||
     updateReasonOf(old) !== updateReasonOf(machine) ||
     old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
     !semanticEqual(old.status?.blockedBy, machine.status?.blockedBy) ||

@@ -22,13 +22,20 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
+/** Returns true if the last operation failed for another reason. The operation can stay `Failed` between two attempts. */
+export function failedAgain({ status: old }: Machine, { status }: Machine): boolean {
+  const [before, now] = [old?.lastOperation, status?.lastOperation];
+  if (before?.state !== 'Failed' && now?.state !== 'Failed') return false;
+  return (
+    before?.state !== now?.state || before?.description !== now?.description || before?.errorCode !== now?.errorCode
+  );
+}
+
 function machineMatters(old: Machine, machine: Machine): boolean {
-  const lastFailure = ({ status }: Machine) =>
-    status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
   return (
     phaseOf(old) !== phaseOf(machine) ||
     old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
-    lastFailure(old) !== lastFailure(machine) ||
+    failedAgain(old, machine) ||
     !semanticEqual(old.status?.blockedBy, machine.status?.blockedBy) ||
     changedBeyondStatus(old, machine)
   );
