@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 
-const cases = seedsOf('capacity', 6);
+const cases = seedsOf('capacity', 4);
 let verified = 0;
 
 test.each(cases)('$suite $seed: no call requests an offering that is known to be empty', async (one) => {

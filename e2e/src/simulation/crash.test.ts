@@ -25,7 +25,7 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-const STEP = thoroughly(5, 20, 1);
+const STEP = thoroughly(7, 20, 1);
 
 test.each<ProcessName>(['machine-controller', 'manager'])(
   '%s is killed at any await of creation and deletion: the same fleet, no second VM, no left-over VM',

@@ -6,7 +6,7 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 import { InterruptionVerifier } from './verifiers/interruption-verifier.ts';
 import { World } from './world/world.ts';
 
-const cases = seedsOf('interruptions', 6);
+const cases = seedsOf('interruptions', 4);
 let verified = 0;
 
 test.each(cases)(

@@ -8,7 +8,7 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 const FLEETS = ['canary', 'buffers', 'reports', 'budgets', 'journal'] as const;
 const verified = new Map<string, number>();
 
-const cases = FLEETS.flatMap((mode) => seedsOf(mode, 4).map((one) => ({ ...one, mode })));
+const cases = FLEETS.flatMap((mode) => seedsOf(mode, 3).map((one) => ({ ...one, mode })));
 
 test.each(cases)('$suite $seed: the feature decides correctly under any fault', async ({ mode, ...one }) => {
   const { violations, story, optedIn } = await play(mode, one);
@@ -16,7 +16,7 @@ test.each(cases)('$suite $seed: the feature decides correctly under any fault', 
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-test.each(seedsOf('volumes', 6, [5]))('$suite $seed: the drains share the limit of moving volumes', async (one) => {
+test.each(seedsOf('volumes', 4, [5]))('$suite $seed: the drains share the limit of moving volumes', async (one) => {
   const { violations, story, volumes } = await playVolumes(one);
   verified.set('volumes', (verified.get('volumes') ?? 0) + volumes);
   expect(violations, `${again(one)}\n${story}`).toEqual([]);

@@ -30,7 +30,6 @@ interface Lane {
 }
 
 const CORES = availableParallelism();
-const isThorough = Number(process.env.MCM_THOROUGH ?? 0) >= 1;
 /**
  * The lane with programs and the lane without programs run in parallel. Tests that start programs mostly wait, and
  * meanwhile the other tests use the cores. With one lane, turbo could start the tests with programs last, so that the
@@ -40,8 +39,8 @@ const LANES: readonly Lane[] = [
   // Two parallel tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers
   // need less CPU time.
   { contains: (script) => script === 'test', tasks: 2, workers: Math.ceil(CORES / 2) },
-  // More workers would only slow down each file.
-  { contains: (script) => script !== 'test', tasks: 1, workers: Math.ceil(CORES * (isThorough ? 1.5 : 1)) },
+  // The commands of the documentation run in one worker and mostly wait, so a second task uses the cores meanwhile.
+  { contains: (script) => script !== 'test', tasks: 2, workers: CORES },
 ];
 
 interface Task {

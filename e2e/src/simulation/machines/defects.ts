@@ -38,17 +38,17 @@ const tokenless = (): BrokenCloud => {
 };
 
 /** Hides pods from the controller, so each node looks empty. */
-const blindToPods: BrokenKube = (transport) => (request) => {
+const hidesPods: BrokenKube = (transport) => (request) => {
   const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);
   const { path } = request;
   return transport(
     looks
-      ? { ...request, path: `${path}${path.includes('?') ? '&' : '?'}fieldSelector=metadata.name%3Dnobody` }
+      ? { ...request, path: `${path}${path.includes('?') ? '&' : '?'}fieldSelector=metadata.name%3Dnone` }
       : request,
   );
 };
 
-const evictsNobody: BrokenKube = (transport) => async (request) => {
+const evictsNoPod: BrokenKube = (transport) => async (request) => {
   if (!request.path.endsWith('/eviction')) return transport(request);
   const answer = new Response('{"kind":"Status","apiVersion":"v1","status":"Success"}', {
     status: 201,
@@ -84,7 +84,7 @@ const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
 /** Stops all other work of the controller during a drain. */
-const sleepsInDrains: BrokenKube = (transport, clock) => {
+const blocksInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {
     if (request.method !== 'GET') await awake;
@@ -100,7 +100,7 @@ const deletesPods: BrokenKube = (transport) => (request) => {
   return transport({ method: 'DELETE', headers, path: path.replace(/\/eviction$/, '') });
 };
 
-const suspendsBudgets: BrokenKube = (transport) => async (request) => {
+const deletesBudgets: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status !== 429) return answer;
   const [, namespace = ''] = /\/namespaces\/([^/]+)\//.exec(request.path) ?? [];
@@ -111,7 +111,7 @@ const suspendsBudgets: BrokenKube = (transport) => async (request) => {
 };
 
 /** Evicts pods from a node that is not being drained. */
-const evictsAnybody: BrokenKube = (transport) => async (request) => {
+const evictsFromAllNodes: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isStatusOfMachine(request)) return answer;
   const { headers } = request;
@@ -130,7 +130,7 @@ const evictsAnybody: BrokenKube = (transport) => async (request) => {
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-const blindToVolumes: BrokenKube = (transport) => async (request) => {
+const hidesVolumes: BrokenKube = (transport) => async (request) => {
   const { path } = request;
   if (request.method !== 'GET') return transport(request);
   if (path.startsWith(ATTACHMENTS))
@@ -159,7 +159,7 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
 const ENDED_MS = [5_500, 6_500, 7_500];
 
 /** Detaches volumes from a node after the end of a pod, even if another pod still uses them. */
-const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
+const detachesMountedVolumes: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;
   const headers = { ...request.headers, 'content-type': 'application/json' };
@@ -238,22 +238,22 @@ const flipFlop: BrokenKube = (transport) => async (request) => {
 export const DEFECTS = {
   tokenless: () => ({ cloud: tokenless() }),
   deletesNoVm: () => ({ cloud: deletesNoVm }),
-  blindToPods: () => ({ kube: blindToPods }),
-  evictsNobody: () => ({ kube: evictsNobody }),
+  hidesPods: () => ({ kube: hidesPods }),
+  evictsNoPod: () => ({ kube: evictsNoPod }),
   deletesPods: () => ({ kube: deletesPods }),
-  suspendsBudgets: () => ({ kube: suspendsBudgets }),
-  evictsAnybody: () => ({ kube: evictsAnybody }),
-  blindToVolumes: () => ({ kube: blindToVolumes }),
-  tearsVolumesOff: () => ({ kube: tearsVolumesOff }),
-  mute: () => ({ kube: saying((body) => body.replaceAll('Waiting: ', 'Busy: ')) }),
+  deletesBudgets: () => ({ kube: deletesBudgets }),
+  evictsFromAllNodes: () => ({ kube: evictsFromAllNodes }),
+  hidesVolumes: () => ({ kube: hidesVolumes }),
+  detachesMountedVolumes: () => ({ kube: detachesMountedVolumes }),
+  hidesWaits: () => ({ kube: saying((body) => body.replaceAll('Waiting: ', 'Busy: ')) }),
   oneCallAtATime: () => ({ cloud: oneCallAtATime() }),
-  sleepsInDrains: () => ({ kube: sleepsInDrains }),
-  tattlesInStatus: () => leaksCredentials('status'),
-  tattlesInEvents: () => leaksCredentials('event'),
-  tattlesInEvidence: () => leaksCredentials('evidence'),
-  tattlesInLogs: () => leaksCredentials('log'),
+  blocksInDrains: () => ({ kube: blocksInDrains }),
+  leaksInStatus: () => leaksCredentials('status'),
+  leaksInEvents: () => leaksCredentials('event'),
+  leaksInEvidence: () => leaksCredentials('evidence'),
+  leaksInLogs: () => leaksCredentials('log'),
   flipFlop: () => ({ kube: flipFlop }),
-  restless: () => ({
+  writesAlways: () => ({
     kube: saying((body, clock) => body.replaceAll('Waiting: pod', `Waiting: at ${clock.now().getTime()} pod`)),
   }),
 } as const satisfies Readonly<Record<string, () => Defect>>;

@@ -4,7 +4,7 @@ import { playMachines } from './machine-history.ts';
 
 /** The number of test files `seeds-*.test.ts`. */
 const SHARDS = 2;
-const CASES = seedsOf('machines', 24);
+const CASES = seedsOf('machines', 18);
 
 /** Defines the tests in one of the files `seeds-*.test.ts`. */
 export function playShard(shard: number): void {

@@ -10,7 +10,7 @@ import { verify } from './work.ts';
 const SEED = 15;
 
 test('a failing history is shrunk, written, read and repeated exactly', async () => {
-  const play = (options: { seed: number }) => playMachines({ ...options, defect: DEFECTS.suspendsBudgets() });
+  const play = (options: { seed: number }) => playMachines({ ...options, defect: DEFECTS.deletesBudgets() });
   const one = { suite: 'machines', seed: SEED };
   const before = await play(one);
   expect(before.violations.length).toBeGreaterThan(0);
@@ -30,7 +30,7 @@ test('a failing history is shrunk, written, read and repeated exactly', async ()
 
 test('without shrinking, a history ends at its first violation', async () => {
   const play = (options: Parameters<typeof playMachines>[0]) =>
-    playMachines({ ...options, defect: DEFECTS.suspendsBudgets() });
+    playMachines({ ...options, defect: DEFECTS.deletesBudgets() });
   const one = { suite: 'machines', seed: SEED };
   const { violations } = await play(one);
   const { failure } = await verify(one, play, 0);
