@@ -266,6 +266,11 @@ test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
     { [Zones]: ZONE_LIST, [Annotations.WarmMachines]: '1' },
     /cannot be combined with annotation warm\.machine/,
   ],
+  [
+    'warm machines for a capacity buffer',
+    { [Zones]: ZONE_LIST, [Annotations.WarmBuffer]: 'default/web', [Annotations.WarmBufferMachines]: '1' },
+    /cannot be combined with annotation warm\.machine\.sapcloud\.io\/capacity-buffer;/,
+  ],
 ])(
   '%s: the deployment is refused with the field and the fix, and no machine is created',
   async (_what, annotations, why) => {

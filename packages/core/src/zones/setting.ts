@@ -132,14 +132,15 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
 
 /** Warm machines are created before their zone is known, so zones and warm machines cannot be combined. */
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
-  const warm = annotations[Annotations.WarmMachines];
-  if (warm === undefined || warm.trim() === '0') return [];
-  return [
-    {
-      field: FIELD,
-      message: `cannot be combined with annotation ${Annotations.WarmMachines}; remove one of the annotations`,
-    },
+  const { [Annotations.WarmMachines]: warm = '0', [Annotations.WarmBuffer]: buffer = '' } = annotations;
+  const keys = [
+    ...(warm.trim() === '0' ? [] : [Annotations.WarmMachines]),
+    ...(buffer.trim() === '' ? [] : [Annotations.WarmBuffer]),
   ];
+  return keys.map((key) => ({
+    field: FIELD,
+    message: `cannot be combined with annotation ${key}; remove one of the annotations`,
+  }));
 }
 
 /** Returns the zones of a deployment, or undefined without valid zones. */
