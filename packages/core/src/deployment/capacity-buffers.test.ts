@@ -210,11 +210,54 @@ describe('the number of machines for the pods of a buffer', () => {
         containers: [{ resources: { limits: { cpu: '500m' } } }],
         initContainers: [
           { restartPolicy: 'Always', resources: { requests: { cpu: '250m' } } },
-          { resources: { requests: { cpu: '1' } } },
+          { resources: { requests: { cpu: '750m' } } },
         ],
         overhead: { cpu: '1' },
       }),
       { cpu: '4' },
+      2,
+    ],
+    [
+      'an init container next to the sidecar that started before it',
+      buffer({ ...byTemplate, replicas: 4 }),
+      template({
+        containers: [{ resources: { requests: { cpu: '500m' } } }],
+        initContainers: [
+          { restartPolicy: 'Always', resources: { requests: { cpu: '1' } } },
+          { resources: { requests: { cpu: '3500m' } } },
+        ],
+      }),
+      { cpu: '8' },
+      4,
+    ],
+    [
+      'an init container before the sidecar',
+      buffer({ ...byTemplate, replicas: 4 }),
+      template({
+        containers: [{ resources: { requests: { cpu: '500m' } } }],
+        initContainers: [
+          { resources: { requests: { cpu: '3500m' } } },
+          { restartPolicy: 'Always', resources: { requests: { cpu: '1' } } },
+        ],
+      }),
+      { cpu: '8' },
+      2,
+    ],
+    [
+      'requests of the whole pod',
+      buffer({ ...byTemplate, replicas: 4 }),
+      template({
+        containers: [{ resources: { requests: { cpu: '1' } } }, { resources: { limits: { memory: '1Gi' } } }],
+        resources: { requests: { cpu: '4' }, limits: { cpu: '6', memory: '8Gi' } },
+      }),
+      { cpu: '8', memory: '8Gi' },
+      2,
+    ],
+    [
+      'limits of the whole pod, without requests',
+      buffer({ ...byTemplate, replicas: 4 }),
+      template({ containers: [{}], resources: { limits: { cpu: '4' } } }),
+      { cpu: '8' },
       2,
     ],
   ])('%s', (_title, one, pod, capacity, result) => {

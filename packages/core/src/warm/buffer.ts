@@ -15,9 +15,14 @@ export interface CapacityBuffer extends KubeObject {
   readonly status?: { readonly podTemplateRef?: { readonly name?: string }; readonly replicas?: number };
 }
 
+interface Resources {
+  readonly requests?: Amounts;
+  readonly limits?: Amounts;
+}
+
 interface Container {
   readonly restartPolicy?: string;
-  readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts };
+  readonly resources?: Resources;
 }
 
 export interface PodTemplate extends KubeObject {
@@ -26,6 +31,7 @@ export interface PodTemplate extends KubeObject {
       readonly containers?: readonly Container[];
       readonly initContainers?: readonly Container[];
       readonly overhead?: Amounts;
+      readonly resources?: Resources;
     };
   };
 }
@@ -84,16 +90,40 @@ function added(sums: readonly Sum[]): Sum {
   return total;
 }
 
-/** Returns the resources that the scheduler reserves for a pod of the PodTemplate. */
+/** An init container runs together with the sidecars that started before it. */
+function startingRequests(initContainers: readonly Container[]): readonly Sum[] {
+  let sidecars: Sum = new Map();
+  return initContainers.map((one) => {
+    const sum = added([sidecars, requestsOf(one)]);
+    if (isSidecar(one)) sidecars = sum;
+    return sum;
+  });
+}
+
+const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+
+const POD_RESOURCES = /^(cpu|memory|hugepages-.*)$/;
+
+/** The requests of the pod take precedence over the requests of its containers, which take precedence over its limits. */
+function withPodResources(containers: Sum, { requests = {}, limits = {} }: Resources = {}): Sum {
+  const ofPod = (amounts: Amounts) =>
+    Object.entries(amounts).flatMap(([name, amount]) =>
+      POD_RESOURCES.test(name) ? [[name, nano(amount)] as const] : [],
+    );
+  return new Map([...ofPod(limits), ...containers, ...ofPod(requests)]);
+}
+
+/**
+ * Returns the resources that the scheduler reserves for a pod of the PodTemplate. Source: k8s.io/component-helpers,
+ * resource/helpers.go, PodRequests.
+ */
 function podRequests({ template }: PodTemplate): Sum {
-  const { containers = [], initContainers = [], overhead = {} } = template?.spec ?? {};
-  const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
-  const running = added([...containers, ...initContainers.filter(isSidecar)].map(requestsOf));
-  const starting = initContainers.filter((one) => !isSidecar(one)).map(requestsOf);
-  for (const sum of starting)
-    for (const [name, amount] of sum) if (amount > (running.get(name) ?? 0n)) running.set(name, amount);
+  const { containers = [], initContainers = [], overhead = {}, resources } = template?.spec ?? {};
+  const all = added([...containers, ...initContainers.filter(isSidecar)].map(requestsOf));
+  for (const sum of startingRequests(initContainers))
+    for (const [name, amount] of sum) if (amount > (all.get(name) ?? 0n)) all.set(name, amount);
   const own: Sum = new Map(Object.entries(overhead).map(([name, amount]) => [name, nano(amount)]));
-  return added([running, own, new Map([['pods', nano(1)]])]);
+  return added([withPodResources(all, resources), own, new Map([['pods', nano(1)]])]);
 }
 
 /** Returns how many pods with these requests fit into the amounts of resources. */
