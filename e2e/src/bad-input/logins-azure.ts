@@ -42,7 +42,7 @@ const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | '
   [
     'a disabled application',
     { secret: azure.secret({ clientID: 'disabled-application' }) },
-    refusal('AADSTS7000112\\): the application of data\\.clientID is disabled'),
+    refusal('AADSTS7000112\\): the application with the ID in data\\.clientID is disabled'),
   ],
   [
     'a tenant whose Conditional Access policy blocks the client',

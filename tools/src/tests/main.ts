@@ -39,7 +39,7 @@ const LANES: readonly Lane[] = [
   // Two parallel tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers
   // need less CPU time.
   { contains: (script) => script === 'test', tasks: 2, workers: Math.ceil(CORES / 2) },
-  // The commands of the documentation run in one worker and mostly wait, so a second task uses the cores meanwhile.
+  // The tests of the documentation mostly wait, and use one worker. Meanwhile, the second task uses the cores.
   { contains: (script) => script !== 'test', tasks: 2, workers: CORES },
 ];
 

@@ -25,6 +25,8 @@ const isSmall = globSync('src/**/*.test.ts', { cwd: folder }).length <= FEW_FILE
  * of both tasks are free.
  */
 const isLast = task === 'test' && relative(ROOT, folder) === 'e2e';
+/** True for the tests of the documentation. Most of their time, one file waits for the commands of the pages. */
+const isWaiting = task === 'test:docs';
 const workers = isLast ? `${availableParallelism()}` : process.env.VITEST_MAX_WORKERS;
 const { status } = spawnSync(
   process.execPath,
@@ -40,7 +42,7 @@ const { status } = spawnSync(
     stdio: 'inherit',
     env: {
       ...process.env,
-      VITEST_MAX_WORKERS: isSmall ? '1' : workers,
+      VITEST_MAX_WORKERS: isSmall || isWaiting ? '1' : workers,
       MCM_TEST_REPORT: join(folder, reportOf(task)),
       // If this variable is set, vitest.config.ts omits the test files that thorough-only.ts lists.
       MCM_TESTS_PLAIN: isThorough ? undefined : '1',

@@ -68,7 +68,7 @@ test('a VM that is younger than the backup is kept, and the class says so', asyn
   expect((await rig.admin.resource(nodes).get('m-1')).spec.unschedulable).toBeUndefined();
   expect(await quarantined(rig)).toBe(young?.providerId);
   expect(await reported(rig)).toEqual([
-    expect.stringMatching(/the VM is in quarantine \(the API server with the machines was restored/),
+    expect.stringMatching(/the VM is in quarantine \(the control cluster was restored/),
   ]);
   expect(rig.controller?.suspects().quarantined).toBe(1);
 });
