@@ -89,9 +89,40 @@ export interface ScaleInPlan {
   readonly event: PlannedEvent | undefined;
 }
 
-function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
+const acceptedText = ({ requestID, machines, from, to }: ScaleIn): string =>
+  `Accepted scale-in ${requestID} from ${from} to ${to}: ${machines.join(', ')}`;
+
+/** Parses the message of an accepted scale-in. */
+function acceptedIn({ requestID, outcome, message }: ScaleInResult): ScaleIn | undefined {
+  const prefix = `Accepted scale-in ${requestID} `;
+  if (outcome !== 'Accepted' || typeof message !== 'string' || !message.startsWith(prefix)) return undefined;
+  const [, from, to, names = ''] = /^from (\d+) to (\d+): (.+)$/.exec(message.slice(prefix.length)) ?? [];
+  return names === '' ? undefined : { requestID, machines: names.split(', '), from: Number(from), to: Number(to) };
+}
+
+/**
+ * Returns the accepted scale-ins that the current set does not contain yet, oldest first. The manager can stop, or the
+ * API server can refuse the write of the set, after the manager has accepted a scale-in.
+ */
+function openScaleIns({ deployment, sets, machinesOf }: ScaleInSnapshot): readonly ScaleIn[] {
   const { current } = splitSets(deployment, sets);
-  return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
+  let replicas = desiredOf(current);
+  const staying = current ? machinesOf(current).filter((machine) => !isTerminating(machine)) : [];
+  const names = new Set(staying.map(({ metadata }) => metadata.name));
+  const accepted = scaleInResults(deployment).flatMap((result) => acceptedIn(result) ?? []);
+  return accepted.toReversed().filter(({ machines, from, to }) => {
+    const isOpen = from === replicas && machines.every((name) => names.has(name));
+    if (isOpen) replicas = to;
+    return isOpen;
+  });
+}
+
+const desiredOf = (set: MachineSet | undefined): number | undefined =>
+  parseInteger(set?.metadata.annotations?.[Annotations.DesiredReplicas]);
+
+function replicasBefore(snapshot: ScaleInSnapshot): number | undefined {
+  const { current } = splitSets(snapshot.deployment, snapshot.sets);
+  return openScaleIns(snapshot).at(-1)?.to ?? desiredOf(current);
 }
 
 function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefined {
@@ -103,6 +134,9 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   if (before !== undefined && before !== request.from) {
     return `the field "from" of the request is ${request.from}, but spec.replicas was ${before}; read the deployment again`;
   }
+  const going = new Set(openScaleIns(snapshot).flatMap(({ machines }) => machines));
+  const repeated = request.machines.find((name) => going.has(name));
+  if (repeated !== undefined) return `${repeated} is already being deleted`;
   return scaleInObjection(request, snapshot);
 }
 
@@ -178,7 +212,7 @@ export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined 
   }
   const why = objection(request, snapshot);
   if (why !== undefined) return refuse(requestID, why, request.to);
-  const message = `Accepted scale-in ${requestID} from ${request.from} to ${request.to}: ${request.machines.join(', ')}`;
+  const message = acceptedText(request);
   return {
     annotations: {
       ...record(deployment, { requestID, outcome: 'Accepted', message }),
