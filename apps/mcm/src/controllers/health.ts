@@ -258,9 +258,9 @@ function withoutLease(
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
-/** Returns true if a machine is being deleted, but its status still reports an earlier operation, such as the join. */
+/** Returns true if a machine is being deleted, but its status reports no operation or an earlier one, such as the join. */
 export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
-  metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
+  metadata.deletionTimestamp !== undefined && status?.lastOperation?.type !== 'Delete';
 
 /** Returns the machine whose deletion was requested first, if the machine controller has not started the deletion. */
 function undeletedMachine(machines: readonly Machine[], now: Date): Machine | undefined {

@@ -159,6 +159,13 @@ test.each<[code: string | undefined, phase: MachinePhase, hint: string | undefin
   },
 );
 
+test('a machine that a user deletes before its first status waits for the start of the deletion', () => {
+  const { status: _, ...unborn } = machine({ phase: 'Pending', description: '', going: true });
+  expect(machineWait(unborn)?.doing).toBe(
+    'the deletion is requested, and the machine controller has not started the deletion yet',
+  );
+});
+
 test('the deadline of a machine is not before the end of its in-place update', () => {
   const one = machine({ phase: 'Unknown', description: toUnknown });
   const annotations = { [Annotations.UpdateInProgressUntil]: at(30) };
