@@ -142,7 +142,7 @@ describe('without permission to read some kinds', () => {
 
   test('a drain preview without access to the pods prints the known part and exits with an error', async () => {
     const { said, done } = begin('little', 'drain', '--preview', 'm-0');
-    await expect(done).rejects.toThrow('cannot preview the drain of machine m-0: no permission to read some objects');
+    await expect(done).rejects.toThrow('cannot show the drain of machine m-0: no permission to read some objects');
     expect(said.join('\n')).toMatch(/^machine m-0 has node ip-10\n\nNo permission to read:\n {2}- /);
   });
 

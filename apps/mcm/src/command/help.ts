@@ -120,7 +120,10 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   drain: {
-    examples: [['mcm drain NAME --preview', 'shows each pod of the node, and the obstacles to its eviction']],
+    examples: [
+      ['mcm drain NAME', 'shows the drain of a machine in deletion: each pod of the node, and the obstacles'],
+      ['mcm drain NAME --preview', 'shows each pod of the node, and the obstacles to its eviction'],
+    ],
   },
   plan: {
     examples: [

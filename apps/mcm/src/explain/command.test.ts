@@ -13,7 +13,7 @@ const labels = { app: 'web' };
 const spec = { class: { kind: 'MachineClass', name: 'small' } };
 
 /** Returns a function that runs a command in a cluster with two MachineDeployments and a machine. */
-async function clusterWithTwo(): Promise<(...words: readonly string[]) => Promise<string>> {
+async function clusterWithTwo() {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-explain-'));
   const plane = await startControlPlane({ crds, controllers: false, port: 0 });
   onTestFinished(async () => {
@@ -28,10 +28,10 @@ async function clusterWithTwo(): Promise<(...words: readonly string[]) => Promis
     } as never);
   await client
     .resource(machines, 'default')
-    .create({ metadata: { name: 'm', namespace: 'default', labels }, spec } as never);
+    .create({ metadata: { name: 'm', namespace: 'default', labels, finalizers: ['example.com/keep'] }, spec } as never);
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, plane.kubeconfig());
-  return async (...words) => {
+  const mcm = async (...words: readonly string[]): Promise<string> => {
     const said: string[] = [];
     const program = createProgram({
       say: (line) => said.push(line),
@@ -42,6 +42,7 @@ async function clusterWithTwo(): Promise<(...words: readonly string[]) => Promis
     await program.parseAsync(['node', 'mcm', ...words, '--kubeconfig', kubeconfig]);
     return said.join('\n');
   };
+  return Object.assign(mcm, { deleteMachine: () => client.resource(machines, 'default').delete('m') });
 }
 
 test('with a selector, explain explains each object with the labels', async () => {
@@ -57,6 +58,24 @@ test('with a selector, explain explains each object with the labels', async () =
     'no machinedeployment in namespace default has the labels app=db',
   );
   await expect(mcm('explain', '-l', 'a in')).rejects.toThrow(/^the label selector is invalid: unable to parse/);
+});
+
+test('drain shows the drain of a machine in deletion, and needs --preview for another machine', async () => {
+  const mcm = await clusterWithTwo();
+  await expect(mcm('drain', 'm')).rejects.toThrow(
+    'machine m is not in deletion; add --preview to show the drain in advance, or delete the machine',
+  );
+  const none = 'machine m has no node, so mcm deletes the machine without a drain';
+  expect(await mcm('drain', 'm', '--preview')).toMatch(new RegExp(`^${none}`));
+  await mcm.deleteMachine();
+  const running = await mcm('drain', 'm');
+  expect(running).toMatch(/^machine m \(Terminating\): .*the deletion is requested/);
+  expect(running).toContain(`\n\n${none}`);
+  expect(await mcm('drain', 'machine/m', '--preview')).toBe(running);
+  expect(JSON.parse(await mcm('drain', 'm', '-o', 'json'))).toMatchObject({
+    inDeletion: true,
+    waitsFor: { phase: 'Terminating' },
+  });
 });
 
 test('explain needs a name or a selector, and refuses both', () => {

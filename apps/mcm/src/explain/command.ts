@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import {
-  type AskFlags,
   inFleetCluster,
   kindOf,
   objectText,
@@ -12,7 +11,7 @@ import {
 } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { Explained, ExplainFlags } from './run.ts';
+import type { DrainFlags, Explained, ExplainFlags } from './run.ts';
 
 /**
  * Returns the objects to explain: one object, or the objects of a selector.
@@ -48,7 +47,7 @@ export function addExplain(program: Command, environment: CommandEnvironment): v
   );
 }
 
-/** Adds the command `mcm drain`, which only shows what a drain would do. */
+/** Adds the command `mcm drain`, which shows a drain and never starts one. */
 export function addDrain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
@@ -58,15 +57,9 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // The option is not declared as required, because commander would report a missing option before a misspelled
-        // flag.
-        .option('--preview', 'required, because mcm drain changes nothing; to drain a machine, delete the machine'),
+        .option('--preview', 'also accept a machine that is not in deletion, and show the effect of its drain'),
     ),
-  ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {
-    if (flags.preview === undefined)
-      throw new UserError(
-        '--preview is required, because mcm drain changes nothing; to drain a machine, delete the machine',
-      );
+  ).action(async (words: string[], flags: DrainFlags) => {
     const { reportDrain } = await import('./run.ts');
     await reportDrain(objectText(words), flags, environment);
   });

@@ -20,6 +20,8 @@ type Asked = Pick<CommandEnvironment, 'say' | 'random'>;
 
 export type ExplainFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
+export type DrainFlags = AskFlags & { readonly preview?: true };
+
 export type Explained =
   | { readonly text: string }
   | { readonly kind: 'MachineDeployment' | 'Machine'; readonly selector: string };
@@ -113,15 +115,19 @@ const machineTarget = (
 });
 
 /**
- * Runs the command `mcm drain --preview`. If a part of the preview is unknown, the command prints the known part, and
- * then fails with a `UserError`.
+ * Runs the command `mcm drain`. Without `--preview`, the command fails with a `UserError` if the machine is not in
+ * deletion. If a part of the drain is unknown, the command prints the known part, and then fails with a `UserError`.
  */
-export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
+export const reportDrain = (text: string, flags: DrainFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);
     const preview = await previewMachineDrain(machineTarget(cluster, name, random));
+    if (!preview.inDeletion && flags.preview === undefined)
+      throw new UserError(
+        `machine ${name} is not in deletion; add --preview to show the drain in advance, or delete the machine`,
+      );
     const model = { namespace: cluster.namespace, ...preview };
     for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now()))) say(line);
     if (preview.drain === null && preview.node !== null && preview.unread.length > 0)
-      throw new UserError(`cannot preview the drain of machine ${name}: no permission to read some objects`);
+      throw new UserError(`cannot show the drain of machine ${name}: no permission to read some objects`);
   });

@@ -98,7 +98,7 @@ function sinceText(since: string | undefined, now: Date): string {
 }
 
 export function previewLines(
-  { machine, node, drain, remarks, controllers, unread }: DrainPreview,
+  { machine, node, waitsFor, drain, remarks, controllers, unread }: DrainPreview,
   now: Date,
 ): string[] {
   const none =
@@ -106,5 +106,6 @@ export function previewLines(
       ? `machine ${machine} has node ${node}`
       : `machine ${machine} has no node, so mcm deletes the machine without a drain`;
   const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
-  return [...known, ...spaced(controllerLines(controllers, now)), ...unreadLines(unread)];
+  const step = waitsFor ? [waitLine(reportedOnce(waitsFor, drain ?? undefined), now), ''] : [];
+  return [...step, ...known, ...spaced(controllerLines(controllers, now)), ...unreadLines(unread)];
 }

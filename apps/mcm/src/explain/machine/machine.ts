@@ -59,7 +59,7 @@ import { type MachineSettings, readMachineSettings } from '../settings/machine-s
 import { readManagerSettings } from '../settings/manager-settings.ts';
 import type { LivingMachine, MachineEvent } from './living-machine.ts';
 import { machineHints } from './machine-hints.ts';
-import { machineWait, refusalOf, sinceOf, withTaint } from './machine-wait.ts';
+import { type MachineWait, machineWait, refusalOf, sinceOf, withTaint } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
 export interface MachineTarget {
@@ -244,6 +244,10 @@ export interface DrainPreview {
   readonly machine: string;
   /** If the machine has no Node, `node` is null. */
   readonly node: string | null;
+  /** If the machine is in deletion, `drain` is the drain that runs, and not a preview. */
+  readonly inDeletion: boolean;
+  /** The step of the deletion. If the machine is not in deletion, `waitsFor` is null. */
+  readonly waitsFor: MachineWait | null;
   /** If the Node does not exist, or the user may not read the Node or its pods, `drain` is null. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
@@ -259,10 +263,15 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
     readMachineSettings(target.client, target.namespace),
     target.controllers ?? readControllers({ ...target, machines: [machine] }),
   ]);
-  const drain = (await previewOf(target, machine, machineClass ?? undefined, settings, unread)) ?? null;
+  const ofClass = machineClass ?? undefined;
+  const drain = (await previewOf(target, machine, ofClass, settings, unread)) ?? null;
+  const inDeletion = machine.metadata.deletionTimestamp !== undefined;
+  const wait = inDeletion ? machineWait(machine, ofClass, settings.defaults) : undefined;
   return {
     machine: machine.metadata.name,
     node: machine.metadata.labels?.[Labels.Node] ?? null,
+    inDeletion,
+    waitsFor: wait ? waitUnder(wait, controllers) : null,
     drain,
     remarks: drain && settings.remark !== undefined ? [settings.remark] : [],
     controllers: notActing(controllers),
