@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { sleep } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import type { World, WorldOptions } from './testing/world.ts';
 import { annotate, inZone, startZoned, staying, zoneCounts, zoneOf } from './testing/zoned-world.ts';
@@ -74,6 +75,69 @@ describe('an evacuation', () => {
     expect(staying(world).length).toBe(4);
     expect(world.available()).toBe(3);
     expect(inZone(world, 'a').length).toBe(1);
+  });
+
+  test.each([
+    ['one machine', { maxSurge: 1, maxUnavailable: 0 }, 3],
+    ['two machines', { maxSurge: 3, maxUnavailable: 0 }, 6],
+  ])(
+    '%s of the surge cannot join, and the zone returns: the set deletes the surge',
+    async (_what, rollingUpdate, replicas) => {
+      const strategy = { type: 'RollingUpdate', rollingUpdate };
+      const birthMs: WorldOptions['birthMs'] = (_machine, index) => (index < replicas ? 100 : undefined);
+      await using world = await start(replicas, { strategy }, { birthMs });
+      const before = staying(world).map(({ metadata }) => metadata.uid);
+      await annotate(world, { [ZonesEvacuated]: 'a' });
+      await world.pass(120);
+      expect(staying(world).length).toBe(replicas + replicas / 3);
+      await annotate(world, { [ZonesEvacuated]: null });
+      await world.pass(120);
+      expect(staying(world).map(({ metadata }) => metadata.uid)).toEqual(before);
+      expect(world.complete()).toBe(true);
+    },
+  );
+
+  test('after a part of an evacuation, a surge machine that cannot join does not stop the return of the zone', async () => {
+    let full = false;
+    const birthMs: WorldOptions['birthMs'] = (machine) => (full && zoneOf(machine) !== 'a' ? undefined : 5_000);
+    await using world = await start(6, {}, { birthMs, deathMs: () => 5_000 });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.until(() => inZone(world, 'a').length === 1, 120);
+    full = true;
+    await world.pass(120);
+    expect(staying(world).length).toBe(7);
+    await annotate(world, { [ZonesEvacuated]: null });
+    await world.pass(300);
+    expect([zoneCounts(world), world.complete()]).toEqual([[2, 2, 2], true]);
+  });
+
+  test('the return of a zone deletes no unreachable machine, even if the surge cannot join', async () => {
+    const birthMs: WorldOptions['birthMs'] = (_machine, index) => (index < 3 ? 100 : undefined);
+    await using world = await start(3, {}, { birthMs });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(120);
+    const [lost] = inZone(world, 'c');
+    await world.setPhase(lost?.metadata.name ?? '', 'Unknown');
+    await annotate(world, { [ZonesEvacuated]: null });
+    await world.pass(120);
+    expect(staying(world).map(({ metadata }) => metadata.uid)).toContain(lost?.metadata.uid);
+  });
+
+  test('slow API requests do not stop a move: the set grows once and shrinks once for each machine', async () => {
+    let slow = false;
+    const fault: WorldOptions['fault'] = async (request, answer, clock) => {
+      if (slow && request.method === 'POST' && request.url.endsWith('/machines')) await sleep(clock, 5_000);
+      return answer();
+    };
+    await using world = await start(6, {}, { fault });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.until(() => world.complete() && zoneCounts(world).join() === '0,3,3', 600);
+    slow = true;
+    const writes = () => world.writes.get('PUT machinesets') ?? 0;
+    const before = writes();
+    await annotate(world, { [ZonesEvacuated]: null });
+    await world.until(() => world.complete() && zoneCounts(world).join() === '2,2,2', 600);
+    expect(writes() - before).toBe(4);
   });
 
   test('an evacuation continues after a restart of the manager at any time', async () => {

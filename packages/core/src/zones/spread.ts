@@ -83,7 +83,10 @@ export const isLost = (staying: readonly Machine[]): boolean =>
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
+/** Returns true if the machine has not joined the cluster yet. */
+export const isJoining = (machine: Machine): boolean => JOINING.has(phaseOf(machine));
+
+const isUp = (machine: Machine): boolean => !isDown(machine) && !isJoining(machine);
 
 /**
  * Returns the zones that get new machines. Without an open zone, zones without capacity get new machines. If all other

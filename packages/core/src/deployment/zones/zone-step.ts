@@ -5,7 +5,7 @@ import { postponementOf } from '../../rollout/postponement.ts';
 import { chooseForDeletion, deletionOrder } from '../../set/replicas/deletion-order.ts';
 import { zoneRanks } from '../../zones/ranks.ts';
 import { zoneSettingOf } from '../../zones/setting.ts';
-import { openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from '../../zones/spread.ts';
+import { isJoining, openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from '../../zones/spread.ts';
 import { maximumMachines, type SetSize } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
@@ -28,6 +28,8 @@ interface Standing {
    * all other machines.
    */
   readonly stuck: number;
+  /** Whether the set may return to its replicas, because its additional machines serve no move. */
+  readonly returns: boolean;
 }
 
 /**
@@ -48,6 +50,7 @@ export function zoneStep(view: View): Step | undefined {
   const wanted = standing.movers.length + (standing.surplus ? 1 : 0);
   if (standing.stuck > 0) return unstuck(current, standing);
   if (wanted === 0 && over === 0) return undefined;
+  if (wanted === 0 && standing.returns) return returned(current, replicas);
   const size = limits.surge > 0 ? withSurge(view, standing, wanted) : withoutSurge(view, standing, wanted);
   const { evacuated } = input.setting;
   const why =
@@ -68,6 +71,12 @@ const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Ste
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
   measureProgress: false,
   because: 'a zone has no capacity: deleting machines without a VM, and then creating machines in other zones',
+});
+
+const returned = ({ name }: SetSize, replicas: number): Step => ({
+  resize: new Map([[name, replicas]]),
+  measureProgress: false,
+  because: 'no machine has to move: deleting additional machines that have not joined',
 });
 
 function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
@@ -96,7 +105,21 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const firstKept = staying.toSorted(deletionOrder(now, isPostponed, ranks)).findIndex((one) => !isStuck(one));
   const stuck = firstKept < 0 ? staying.length : firstKept;
   const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
-  return { current, staying, movers, surplus: moves ? first : undefined, stuck };
+  const going = chooseForDeletion(staying, staying.length - view.replicas, now, isPostponed, ranks);
+  const returns =
+    staying.length === current.replicas &&
+    states.every((state) => !state.evacuated || state.staying.length === 0) &&
+    !states.some((state) => isAwaited(states, state)) &&
+    going.every(isJoining);
+  return { current, staying, movers, surplus: moves ? first : undefined, stuck, returns };
+}
+
+/** Returns true if a machine that is not available yet will balance the zones. */
+function isAwaited(states: readonly ZoneState[], state: ZoneState): boolean {
+  const open = openZones(states);
+  const available = ({ staying }: ZoneState): number => staying.filter(isAvailable).length;
+  const most = Math.max(...open.map(available));
+  return open.includes(state) && !state.staying.every(isAvailable) && most - available(state) >= 2;
 }
 
 /** A zone is too full if it has at least two machines more than another zone. */
