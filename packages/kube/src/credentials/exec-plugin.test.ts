@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { execAsker, readPlugin } from './exec-plugin.ts';
 
@@ -14,6 +17,14 @@ const ask = (exec: object, clock = new VirtualClock()) =>
     readPlugin({ command: process.execPath, ...exec }, CLUSTER, 'CA', { name: 'the plugin', folder: '/' }),
     clock,
   );
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 const answering = (status: string) => ({ args: ['-e', `console.log(JSON.stringify({ status: ${status} }))`] });
 const INFO = answering('{ token: process.env.KUBERNETES_EXEC_INFO }');
@@ -66,6 +77,23 @@ test('the credentials of a plugin are cached until they expire', async () => {
   expect(await again()).toBe(first);
   await clock.advance(1);
   expect(await again()).not.toEqual(first);
+});
+
+test('a plugin that hangs is ended, and the next request runs the plugin again', async () => {
+  const clock = new VirtualClock();
+  const folder = await mkdtemp(join(tmpdir(), 'exec-plugin-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const hung = join(folder, 'hung');
+  const script = `if (!fs.existsSync('${hung}')) { fs.writeFileSync('${hung}', String(process.pid)); setInterval(() => {}, 1_000); }
+    else console.log('{"status":{"token":"t"}}')`;
+  const again = ask({ args: ['-e', script] }, clock);
+  const first = again();
+  const refused = expect(first).rejects.toThrow('the program did not end within 5 minutes');
+  const pid = await vi.waitUntil(async () => Number(await readFile(hung, 'utf8').catch(() => '')), 10_000);
+  await clock.advance(300_000);
+  await refused;
+  expect((await again()).authorization).toBe('Bearer t');
+  await vi.waitUntil(() => !isRunning(pid), 10_000);
 });
 
 test.each<[what: string, exec: object, words: string]>([

@@ -78,16 +78,27 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
     if (kept && kept.until > clock.now().getTime()) return kept.given;
-    kept = read(await run(plugin));
+    kept = read(await run(plugin, clock));
     return kept.given;
   };
 }
 
+/**
+ * The maximum run time of a plugin. All requests share one run, so without a limit, a hanging plugin would block the
+ * process forever. The limit is long, because a user may have to log in with a browser.
+ */
+const MOST_MS = 300_000;
+
 /** Runs the plugin and returns its output. */
-function run({ command, args, env, installHint }: Plugin): Promise<string> {
+function run({ command, args, env, installHint }: Plugin, clock: Clock): Promise<string> {
   return new Promise((done, fail) => {
     // The plugin has no standard input, because it could wait for input forever.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // The run ends immediately, because a program that the plugin has started can keep its output open.
+    const limit = clock.setTimeout(() => {
+      fail(new Error(`the program did not end within ${MOST_MS / 60_000} minutes`));
+      child.kill('SIGKILL');
+    }, MOST_MS);
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       answer += text;
@@ -96,10 +107,12 @@ function run({ command, args, env, installHint }: Plugin): Promise<string> {
       said += text;
     });
     child.once('error', (error) => {
+      limit.cancel();
       const isMissing = 'code' in error && error.code === 'ENOENT' && installHint !== '';
       fail(isMissing ? new Error(`${error.message}; ${installHint}`) : error);
     });
     child.once('close', (code, signal) => {
+      limit.cancel();
       if (code === 0) done(answer);
       else fail(new Error(said.trim() || `the program exited with ${code ?? signal}`));
     });

@@ -1,18 +1,7 @@
 import { defined } from '../base/defined.ts';
+import { unlessAborted } from '../base/unless-aborted.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
-
-/** Resolves with the result of `work`, or rejects when the signal aborts. */
-function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    const finish = (): void => signal.removeEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(finish);
-  });
-}
 
 function toRequest(request: TransportRequest, token: string | undefined): Request {
   const headers = token === undefined ? request.headers : { ...request.headers, authorization: `Bearer ${token}` };

@@ -259,6 +259,17 @@ describe('changed files', () => {
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });
 
+  test('a request whose credentials do not arrive ends at its time limit', async () => {
+    const t = await secure((await issued()).pair);
+    const limit = AbortSignal.timeout(50);
+    const never = connect({ server: t.url, latest: () => new Promise<never>(() => undefined) });
+    const started = Date.now();
+    const expired = never.resource(nodes).get('n', { signal: limit });
+    await expect(expired).rejects.toThrow(/timeout/);
+    expect(Date.now() - started).toBeLessThan(5_000);
+    expect(t.seen).toEqual([]);
+  }, 10_000);
+
   test('close also ends running requests with an old certificate', async () => {
     const [own, one] = [await issued(), await issued()];
     const t = await secure(own.pair);

@@ -1,6 +1,7 @@
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { defined, withoutUndefined } from '../base/defined.ts';
+import { unlessAborted } from '../base/unless-aborted.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
@@ -173,10 +174,13 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
   const connections = new LatestConnections(origin, { ...options, ...withoutUndefined({ proxyUrl }) });
   const fixed = options.token === undefined ? undefined : `Bearer ${options.token}`;
 
-  const credentials = async (): Promise<Credentials> => {
+  const read = async (): Promise<Credentials> => {
     const config = (await options.latest?.()) ?? options;
     return { config, authorization: config.authorization === undefined ? fixed : await config.authorization() };
   };
+
+  /** A hanging plugin or file system must not hold a request longer than the time limit of the request. */
+  const credentials = (signal: AbortSignal | undefined): Promise<Credentials> => unlessAborted(read(), signal);
 
   const send = (
     request: TransportRequest,
@@ -212,19 +216,22 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
   };
 
   /** If no file has changed, the result is undefined. */
-  const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
+  const renewed = async (
+    { config, authorization }: Credentials,
+    signal: AbortSignal | undefined,
+  ): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
-    const now = await credentials();
+    const now = await credentials(signal);
     return now.config === config && now.authorization === authorization ? undefined : now;
   };
 
   const transport = async (request: TransportRequest): Promise<TransportResponse> => {
-    const shown = await credentials();
+    const shown = await credentials(request.signal);
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
     // The server refused the credentials, so the request had no effect and can be sent again.
-    const now = await renewed(shown);
+    const now = await renewed(shown, request.signal);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();
       return toResponse(await send(request, now));
