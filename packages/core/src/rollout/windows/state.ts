@@ -35,16 +35,44 @@ function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   return next.length === 0 ? undefined : Math.min(...next);
 }
 
-/** Returns the first time, from `at` on, at which all rules allow a rollout. */
-function opening(all: readonly WindowRules[], at: number): number | undefined {
-  let time = at;
+/** The result of a search for the next time at which all rules allow a rollout. */
+interface Search {
+  readonly from: number;
+  /** The last instant for which the search gives the result. */
+  readonly until: number;
+  readonly opensAt: number | undefined;
+}
+
+/** Searches for the first time, from `from` on, at which all rules allow a rollout. */
+function search(all: readonly WindowRules[], from: number): Search {
+  let time = from;
   for (let step = 0; step < MOST_STEPS; step++) {
     const froze = all.map((rules) => freezeAt(rules, time)).find((freeze) => freeze !== undefined);
     const next = froze?.until ?? latest(all.map((rules) => nextOpening(rules, time)));
-    if (next === undefined || next === time) return next;
+    if (next === undefined) return { from, until: Number.POSITIVE_INFINITY, opensAt: undefined };
+    if (next === time) return { from, until: time, opensAt: time };
     time = next;
   }
-  return undefined;
+  return { from, until: time, opensAt: undefined };
+}
+
+const MOST_SEARCHES = 2_000;
+
+/**
+ * The last search for each combination of rules. A search for windows that never overlap takes several hundred
+ * milliseconds, and each reconcile of a deployment needs the result.
+ */
+const searches = new Map<string, Search>();
+
+/** Returns the first time, from `at` on, at which all rules allow a rollout. */
+function opening(all: readonly WindowRules[], at: number): number | undefined {
+  const key = JSON.stringify(all.map(({ windows, freezes }) => [windows.map(({ text }) => text), freezes]));
+  const known = searches.get(key);
+  if (known !== undefined && known.from <= at && at <= known.until) return known.opensAt;
+  const found = search(all, at);
+  if (searches.size >= MOST_SEARCHES) searches.clear();
+  searches.set(key, found);
+  return found.opensAt;
 }
 
 function latest(times: readonly (number | undefined)[]): number | undefined {

@@ -1,6 +1,7 @@
 import { Annotations } from '@mcm/api';
+import { Cron } from 'croner';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parseRules, type WindowRules } from './parse.ts';
 import { closedWindow } from './state.ts';
 
@@ -54,6 +55,27 @@ describe('windows', () => {
   test('windows that never overlap have no time to open', () => {
     const odd = rulesOf('0 0 * * MON UTC 1h');
     expect(stateAt('2026-01-05T00:30:00Z', odd, rulesOf('0 12 * * TUE UTC 1h'))).toBe('OutsideWindow never');
+  });
+
+  test('mcm searches once for the time to open, until this time or a jump of the clock', () => {
+    const nextRun = vi.spyOn(Cron.prototype, 'nextRun');
+    const stepsOf = (at: string, want: string, ...texts: readonly string[]): number => {
+      const rules = texts.map((text) => rulesOf(text));
+      nextRun.mockClear();
+      expect(stateAt(at, ...rules)).toBe(want);
+      return nextRun.mock.calls.length;
+    };
+    const never = ['0 0 * * WED UTC 1h', '0 12 * * THU UTC 1h'] as const;
+    const disjoint = (at: string) => stepsOf(at, 'OutsideWindow never', ...never);
+    expect(disjoint('2026-01-05T00:30:00Z')).toBeGreaterThan(100);
+    expect(disjoint('2026-01-06T00:30:00Z')).toBeLessThan(5);
+    expect(disjoint('2025-01-06T00:30:00Z')).toBeGreaterThan(100);
+    const rare = ['0 1 1 * * UTC 1h', '0 1 * * SUN UTC 2h'] as const;
+    const opens = (at: string, want: string) => stepsOf(at, `OutsideWindow ${want}`, ...rare);
+    const first = opens('2026-01-05T00:30:00Z', '2026-02-01T01:00');
+    expect(opens('2026-01-31T00:30:00Z', '2026-02-01T01:00')).toBeLessThan(first);
+    expect(opens('2026-02-01T02:00:00Z', '2026-03-01T01:00')).toBeGreaterThan(5);
+    nextRun.mockRestore();
   });
 
   test('a window on 29 February opens in leap years only', () => {
