@@ -78,6 +78,41 @@ test('a machine that takes back a VM keeps the cordon of a user', async () => {
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBe(true);
 });
 
+/** Delays the first request whose method, path and body match, until `release` is called. */
+function delaying(path: RegExp, words: string) {
+  const gate = Promise.withResolvers<void>();
+  let isHeld = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const { method, body } = request;
+      const matches = method === 'PATCH' && path.test(request.path) && typeof body === 'string' && body.includes(words);
+      if (!matches || isHeld) return transport(request);
+      isHeld = true;
+      await gate.promise;
+      return transport(request);
+    };
+  return { wrap, held: async () => isHeld, release: () => gate.resolve() };
+}
+
+test.each([
+  ['the cordon', /nodes\/m-0(\?|$)/, '"unschedulable":true'],
+  ['the condition of the cordon', /nodes\/m-0\/status/, 'Terminating'],
+])('%s that arrives after a machine took back the VM does not last', async (_what, path, words) => {
+  const { wrap, held, release } = delaying(path, words);
+  const rig = await abandoned({ wrap });
+  rig.start();
+  await rig.until(held, 2 * HOUR);
+  const [vm] = rig.cloud.vms;
+  await rig.createMachine('m-0', { providerID: vm?.providerId ?? '' });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', 5 * MINUTE);
+  release();
+  await rig.clock.advance(HOUR);
+  const node = await rig.admin.resource(nodes).get('m-0');
+  expect([node.spec.unschedulable, node.status?.conditions?.map(({ type }) => type)]).toEqual([undefined, ['Ready']]);
+  expect([rig.cloud.vms, await isLeaving(rig)]).toEqual([[vm], false]);
+});
+
 test('a budget delays the drain of an orphan VM until the drain timeout, and a restart does not restart that time', async () => {
   const rig = await abandoned();
   await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({

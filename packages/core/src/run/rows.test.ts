@@ -72,12 +72,13 @@ describe('the cordon', () => {
     const { state, wrap } = nodeWrites();
     const rig = await started(['m-0'], { wrap });
     await rig.createPod('a', 'm-0');
+    await rig.kill();
     await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { unschedulable: true } } });
     const body = { status: { conditions: [{ type: 'Terminating', status: 'True', reason: 'ScaleDown' }] } };
     await rig.admin.resource(nodes).patch('m-0', { type: 'strategic', body }, { subresource: 'status' });
-    await rig.clock.advance(1_000);
     state.count = 0;
     await rig.deleteMachine('m-0');
+    rig.start();
     await rig.clock.advance(MINUTE);
     expect((await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp).toBeDefined();
     expect(state.count).toBe(0);

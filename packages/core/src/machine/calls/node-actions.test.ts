@@ -149,6 +149,30 @@ describe('a cordon', () => {
       ['Cordon failed; the forced drain continues', 'n', expect.stringContaining('Forbidden')],
     ]);
   });
+
+  test.each([false, true])(
+    'a cordon of a Node that another client changed is decided again (forced drain: %s)',
+    async (tolerant) => {
+      const { actions, admin, log, memory, recorded, scope } = await startNodeActions();
+      const conditions = [{ type: 'Terminating', status: 'True' }] as const;
+      const node = { ...(await makeNode(admin)), status: { conditions } };
+      const changed = await relabel(admin);
+      const refused = await actions.cordon(scope({ node }), { ...CORDON, tolerant }).catch((error: unknown) => error);
+      expect(isConflict(refused)).toBe(true);
+      expect(recorded).toEqual([changed]);
+      expect([memory.drain.cordonFailed, log.lines]).toEqual([undefined, []]);
+      await actions.cordon(scope({ node: { ...changed, status: { conditions } } }), { ...CORDON, tolerant });
+      expect((await present(admin))?.spec.unschedulable).toBe(true);
+    },
+  );
+
+  test('a conflict without a change of the Node does not end a forced drain', async () => {
+    const conflict = (method: string) => (method === 'PATCH' ? refusal(409, 'Conflict') : undefined);
+    const { actions, admin, memory, scope } = await startNodeActions(conflict);
+    const node = await makeNode(admin);
+    await actions.cordon(scope({ node }), { ...CORDON, tolerant: true });
+    expect(memory.drain.cordonFailed).toBe(true);
+  });
 });
 
 test('a Node that is out of service keeps its other taints', async () => {

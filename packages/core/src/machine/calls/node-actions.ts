@@ -111,39 +111,76 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** Cordons a Node and adds a condition with the reason. */
-  async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
+  /**
+   * Adds a condition with the reason to a Node, and then cordons the Node. A cordon request may arrive after the Node
+   * left the drain, for example after a new Machine took over the VM. The order and the resource version guarantee that
+   * a Node that mcm cordoned has the condition, so that `planAdoptedNode` can uncordon the Node.
+   */
+  async cordon(scope: CordonScope, action: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
-    const { name } = node.metadata;
+    let marked: Node | undefined = node;
+    if (!node.status?.conditions?.some(({ type }) => type === NodeConditions.Terminating)) {
+      marked = await this.#tolerating(scope, action, node, () => this.#markTerminating(node, scope, action));
+    }
+    if (!marked || marked.spec.unschedulable) return;
     const { signal } = scope;
+    const seen = marked;
+    const change = {
+      spec: { unschedulable: true },
+      ...(action.release ? withoutOurFinalizer(seen) : {}),
+      onlyIfUnchanged: true,
+    } as const;
+    await this.#tolerating(scope, action, seen, async () => {
+      const answer = await ignoreNotFound(patchNode(this.#nodes(), seen, change, { signal }));
+      this.#recordOrMiss(answer, node, scope);
+      return answer;
+    });
+  }
+
+  async #markTerminating(
+    node: Node,
+    scope: CordonScope,
+    { reason }: Extract<Action, { do: 'cordon' }>,
+  ): Promise<Node | undefined> {
     const time = formatTime(scope.now);
     const message =
       reason === 'Unhealthy'
         ? 'Machine Controller is terminating failed machine'
         : 'Machine Controller is scaling down machine';
     const times = { lastHeartbeatTime: time, lastTransitionTime: time };
-    const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
-    const writes: Promise<Node | undefined>[] = [];
-    if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
-      writes.push(ignoreNotFound(patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal })));
+    const conditions = [{ type: NodeConditions.Terminating, status: 'True', reason, message, ...times }];
+    const { signal } = scope;
+    const write = patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal });
+    const answer = await ignoreNotFound(write);
+    this.#recordOrMiss(answer, node, scope);
+    return answer;
+  }
+
+  /**
+   * Performs a write of a cordon. After a conflict, mcm reads the Node, because the watch may be late, and the next
+   * reconcile decides again. Other errors do not end a forced drain.
+   */
+  async #tolerating(
+    scope: CordonScope,
+    { tolerant }: Extract<Action, { do: 'cordon' }>,
+    node: Node,
+    write: () => Promise<Node | undefined>,
+  ): Promise<Node | undefined> {
+    const { name, resourceVersion } = node.metadata;
+    const { memory, signal } = scope;
+    try {
+      return await write();
+    } catch (error) {
+      const found = isConflict(error) && !signal.aborted && (await settled(this.#nodes().get(name, { signal })));
+      if (found) this.#record(found);
+      const isStale = found && found.metadata.resourceVersion !== resourceVersion;
+      if (isStale || !tolerant || signal.aborted) throw error;
+      const fields = { node: name, error: errorText(error) };
+      if (!memory.drain.cordonFailed) this.#options.log.warn('Cordon failed; the forced drain continues', fields);
+      memory.drain = { ...memory.drain, cordonFailed: true };
+      return node;
     }
-    if (!node.spec.unschedulable) {
-      const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;
-      writes.push(ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })));
-    }
-    const results = await Promise.allSettled(writes);
-    for (const result of results) {
-      if (result.status === 'fulfilled') this.#recordOrMiss(result.value, node, scope);
-    }
-    const refused = results.find((result) => result.status === 'rejected');
-    if (!refused) return;
-    if (!tolerant) throw refused.reason;
-    scope.memory.drain = { ...scope.memory.drain, cordonFailed: true };
-    this.#options.log.warn('Cordon failed; the forced drain continues', {
-      node: name,
-      error: errorText(refused.reason),
-    });
   }
 
   /**

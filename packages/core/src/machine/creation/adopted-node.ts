@@ -1,16 +1,17 @@
-import { type Machine, NodeConditions } from '@mcm/api';
+import { Labels, NodeConditions } from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
 /**
- * Returns true if the machine has not joined yet. mcm uncordons the Node of an adopted VM only before the join, because
- * a later cordon comes from another client.
+ * Returns true if mcm cordoned the Node for a deletion or an orphan collection, and no in-place update drains the Node.
+ * - Only mcm writes the condition `Terminating`, and mcm never cordons a Node without this condition.
+ * - A Running machine can have such a Node after a restore of the API server, or if a cordon request arrived late.
  */
-function joins({ status }: Machine): boolean {
-  const phase = status?.currentStatus?.phase;
-  return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
-}
+const isCordonLeft = ({ metadata: { labels }, status }: Node): boolean =>
+  labels?.[Labels.SelectedForUpdate] === undefined &&
+  status?.conditions?.some(({ type }) => type === NodeConditions.Terminating) === true;
 
 /**
  * Plans the Node of an adopted VM. An earlier deletion or orphan collection may have cordoned this Node.
@@ -22,8 +23,7 @@ export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { metadata, spec, status } = machine;
   if (!node || metadata.deletionTimestamp || status?.currentStatus?.phase === 'Failed') return undefined;
   if (!isInstance(spec.providerID, node.spec.providerID)) return undefined;
-  if (joins(machine) && node.status?.conditions?.some(({ type }) => type === NodeConditions.Terminating))
-    return act('the Node of the adopted VM is cordoned', { do: 'uncordon' });
+  if (isCordonLeft(node)) return act('the Node of the adopted VM is cordoned', { do: 'uncordon' });
   if (metadata.labels?.node !== undefined) return undefined;
   const { name } = node.metadata;
   return act(`Node ${name} has the provider ID of the machine`, { do: 'labelNode', nodeName: name });
