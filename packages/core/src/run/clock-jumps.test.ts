@@ -1,5 +1,8 @@
+import { Annotations, type Machine, machines } from '@mcm/api';
+import { sleep } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { Rig, RigOptions } from './testing/rig.ts';
+import { powerOf } from '../warm/warm-machine.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 const MINUTE = 60_000;
@@ -50,3 +53,31 @@ test.each([DAY, -DAY])(
     expect(await rig.phase('m')).toBe('Running');
   },
 );
+
+test('a clock that is set back during a stop or a start of a warm machine does not repeat the call forever', async () => {
+  const jumps = new Set(['stop', 'start']);
+  const rig: Rig = await started({
+    cloud: {
+      stops: true,
+      gate: async (method, point) => {
+        if (point === 'before' || (method !== 'stop' && method !== 'start')) return;
+        if (jumps.delete(method)) rig.clock.jump(-HOUR);
+        await sleep(rig.clock, 1_000);
+      },
+    },
+  });
+  await rig.createMachine('m', {}, { annotations: { [Annotations.WarmState]: 'Stopped' } });
+  const power = async () => {
+    const machine = await rig.machine('m');
+    return machine && powerOf(machine)?.is;
+  };
+  await rig.until(async () => (await power()) === 'Stopped', 10 * MINUTE);
+  const annotations = { [Annotations.WarmState]: null };
+  await rig.admin
+    .resource<Machine>(machines, NAMESPACE)
+    .patch('m', { type: 'merge', body: { metadata: { annotations } } });
+  await rig.until(async () => rig.cloud.vms[0]?.stopped === false, 10 * MINUTE);
+  await rig.clock.advance(10 * MINUTE);
+  const { stop, start } = rig.cloud.calls;
+  expect(Math.max(stop, start)).toBeLessThanOrEqual(2);
+});

@@ -74,6 +74,16 @@ test.each<[what: string, o: MachineObservation, steps: readonly string[] | undef
   ['the VM must run', seen({ state: 'Running' }), undefined],
   ['the stop is recorded', seen({ power: STOPPING }), ['call stop']],
   ['a stop of an earlier time does not count', seen({ power: STOPPING }, { calls: ended('stop', -1) }), ['call stop']],
+  [
+    'a stop that is recorded in the future',
+    seen({ power: `Stopping ${at(1)}` }, { calls: ended('stop', 0) }),
+    ['annotate'],
+  ],
+  [
+    'a start that is recorded in the future',
+    seen({ state: undefined, power: `Starting ${at(1)}`, phase: 'Pending' }, { calls: ended('start', 0) }),
+    ['annotate'],
+  ],
   ['another call is running', seen({ power: STOPPING }, { calls: running('status') }), []],
   [
     'the VM has stopped',

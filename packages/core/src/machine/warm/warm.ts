@@ -58,6 +58,15 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
+ * Records the power state again if its time is in the future, for example because the clock was set back. Otherwise, no
+ * call would count as current, and mcm would repeat the call without a pause.
+ */
+const recordAgain = ({ is, since }: Extract<Power, { since: Date }>, now: Date): Plan | undefined =>
+  since > now
+    ? act('the recorded time of the power state is in the future', annotatePower(powerText(is, now)))
+    : undefined;
+
+/**
  * Refuses a setting that the driver does not support. mcm checks the setting before any driver call, so that no VM runs
  * in an unintended state.
  */
@@ -80,6 +89,8 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (power.is === 'Stopped') return planStopped(o, now);
   if (power.is === 'Starting')
     return act('the machine is a warm machine again', annotatePower(powerText('Stopping', now)));
+  const corrected = recordAgain(power, now);
+  if (corrected) return corrected;
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
@@ -133,6 +144,8 @@ function planStart(o: MachineObservation, power: Power, now: Date): Plan | undef
   }
   if (phase === 'Running') return act('the Node of the machine is Ready again', annotatePower(null));
   if (phase !== 'Pending') return undefined;
+  const corrected = recordAgain(power, now);
+  if (corrected) return corrected;
   if (running) return wait('the cloud is starting the VM of the machine', joinDeadline(o.machine, o.settings));
   if (!isCurrent(last, 'start', power)) return act('starting its VM', { do: 'call', call: 'start' });
   return last.outcome.ok ? undefined : planAgain(o, last, 'Starting the VM of the warm machine failed', now);
