@@ -138,7 +138,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     missingNode: missingNodeUntil(memory, now),
     ...(node ? {} : conflictingNodeOf(machine, memory, caches)),
     ...(node ? {} : nodeOfOther(machine, caches)),
-    nodeWasDeleted: memory.nodeVanished && !node ? true : undefined,
+    nodeWasDeleted: wasDeleted(node, memory),
     drain,
     shortage,
     interruptions: o.interruptions,
@@ -187,6 +187,12 @@ const protectionInputs = (machineClass: MachineClass | undefined, { classes, sec
 
 const groupOf = (machine: Machine, { machines }: Caches): readonly Machine[] =>
   machines.store.byIndex('group', replacementGroup(machine));
+
+/** Returns true if the Node was deleted. If a kubelet registers the Node again, its earlier deletion no longer counts. */
+function wasDeleted(node: Node | undefined, memory: MachineMemory): true | undefined {
+  if (node) memory.nodeVanished = false;
+  return memory.nodeVanished ? true : undefined;
+}
 
 function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'> {
   const why = target && refusalOf(target.nodes);

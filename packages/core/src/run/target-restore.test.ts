@@ -1,22 +1,23 @@
-import { crds } from '@mcm/api';
+import { Annotations, crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane, startRestorablePlane } from '@mcm/control-plane';
 import { createClient, nodes, pods, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
-import { controllerIdOf } from '../driver/testing.ts';
-import { Rig } from './testing/rig.ts';
+import { controllerIdOf, type FakeCloudOptions } from '../driver/testing.ts';
+import { powerOf } from '../warm/warm-machine.ts';
+import { NAMESPACE, Rig } from './testing/rig.ts';
 
 const MINUTE = 60_000;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
 const LOST = ['n-1', 'n-2', 'n-3'];
 
-async function restored(names: readonly string[]) {
+async function staged(cloud: FakeCloudOptions = {}) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
   const target = await startRestorablePlane({ clock, controllers: false, eventTtlMs: 0 });
   const client = createClient({ transport: target.transport, userAgent: 'machine-controller', clock });
   const user = createClient({ transport: target.transport, userAgent: 'test', clock });
-  const rig = new Rig({ clock, plane, joinAfterMs: undefined, controller: { target: client } });
+  const rig = new Rig({ clock, plane, joinAfterMs: undefined, cloud, controller: { target: client } });
   onTestFinished(async () => {
     await rig.kill();
     await plane.close();
@@ -38,6 +39,11 @@ async function restored(names: readonly string[]) {
     await join(name);
     await rig.until(async () => (await rig.phase(name)) === 'Running');
   };
+  return { clock, rig, user, join, begin, target };
+}
+
+async function restored(names: readonly string[]) {
+  const { clock, rig, user, join, begin, target } = await staged();
   await begin('n-0');
   const backup = target.snapshot();
   await clock.advance(MINUTE);
@@ -73,4 +79,31 @@ test('a Node of the backup is drained with the pods that it has after the restor
     (await user.resource(pods, 'default').get('web')).metadata.deletionTimestamp !== undefined;
   await rig.until(isLeaving, 10 * MINUTE);
   expect([rig.cloud.vms, (await user.resource(nodes).get('n-0')).spec.unschedulable]).toEqual([before, true]);
+});
+
+test('a machine that was warm is kept if a restore of the target cluster removes its Node', async () => {
+  const { clock, rig, join, begin, target } = await staged({ stops: true });
+  await begin('n-0');
+  await rig.createMachine('n-1', {}, { annotations: { [Annotations.WarmState]: 'Stopped' } });
+  await rig.until(async () => (await rig.phase('n-1')) === 'Pending');
+  await join('n-1');
+  const power = async () => {
+    const machine = await rig.machine('n-1');
+    return machine && powerOf(machine)?.is;
+  };
+  await rig.until(async () => (await power()) === 'Stopped');
+  await clock.advance(MINUTE);
+  const backup = target.snapshot();
+  const body = { metadata: { annotations: { [Annotations.WarmState]: null } } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('n-1', { type: 'merge', body });
+  await rig.until(async () => (await power()) === 'Starting');
+  await join('n-1');
+  await rig.until(async () => (await rig.phase('n-1')) === 'Running' && (await power()) === undefined);
+  await clock.advance(MINUTE);
+  await target.restore(backup);
+  await clock.advance(5 * MINUTE);
+  expect([await rig.phase('n-0'), await rig.phase('n-1')]).toEqual(['Running', 'Unknown']);
+  await join('n-1');
+  await clock.advance(5 * MINUTE);
+  expect([await rig.phase('n-1'), rig.cloud.vms.length, rig.cloud.calls.create]).toEqual(['Running', 2, 2]);
 });
