@@ -75,3 +75,40 @@ test('GCP: machine type, zone and preemptible of the alternative reach Compute E
     effect: { failOperation: { code: 'ZONE_RESOURCE_POOL_EXHAUSTED' } },
   });
 });
+
+test('Azure: if the cloud refuses a disk, the alternative moves the NIC and the earlier disks to its subnet and zone', async () => {
+  const provider = azure();
+  const spec = provider.machineClass.providerSpec as { readonly properties: { readonly storageProfile: object } };
+  const disk = { diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/i' } };
+  const dataDisks = [
+    { ...disk, lun: 0 },
+    { ...disk, lun: 1 },
+  ];
+  const properties = { ...spec.properties, storageProfile: { ...spec.properties.storageProfile, dataDisks } };
+  const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify([{ zone: '2', subnet: 'others' }]) };
+  const machineClass = { ...provider.machineClass, providerSpec: { ...spec, properties } };
+  const fleet = await Fleet.start({ ...provider, machineClass, annotations });
+  const refuse = { status: 409, code: 'ZonalAllocationFailed' };
+  fleet.cloud.faults.order({ on: '^PUT disks$', body: '-1-data-disk', times: 1, refuse });
+  const bodyOf = async (kind: string, name: string): Promise<unknown> => {
+    const path = `/subscriptions/sub/resourceGroups/rg/providers/${kind}/${name}?api-version=2023-07-01`;
+    const headers = { authorization: 'Bearer test' };
+    return JSON.parse(await (await fleet.cloud.transport({ method: 'GET', path, headers })).text());
+  };
+  try {
+    await fleet.make(1);
+    await fleet.untilRunning(1, 30 * MINUTE);
+    for (const name of ['m-0-0-data-disk', 'm-0-1-data-disk'])
+      expect(await bodyOf('Microsoft.Compute/disks', name)).toMatchObject({ zones: ['2'] });
+    expect(await bodyOf('Microsoft.Compute/virtualMachines', 'm-0')).toMatchObject({ zones: ['2'] });
+    const subnet = { id: expect.stringMatching(/\/subnets\/others$/) };
+    expect(await bodyOf('Microsoft.Network/networkInterfaces', 'm-0-nic')).toMatchObject({
+      properties: { ipConfigurations: [{ properties: { subnet } }] },
+    });
+    await fleet.deleteAll();
+    await fleet.untilGone(60 * MINUTE);
+    expect(fleet.cloud.resources()).toEqual([]);
+  } finally {
+    await fleet.close();
+  }
+});

@@ -26,7 +26,7 @@ export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): Ne
     ipConfigurations: [{ name: nicName(vm), privateIPAllocationMethod: 'Dynamic', subnet }],
   });
 
-const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
+export const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
 /**

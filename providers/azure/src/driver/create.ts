@@ -1,9 +1,10 @@
 import type { VirtualMachineImage } from '@azure/arm-compute';
 import type { NetworkInterface, Subnet } from '@azure/arm-network';
+import { Annotations } from '@mcm/api';
 import { type CreateRequest, MachineError, type ObservedCall, refuseOthers } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
-import { diskBody, nicBody, vmBody } from './bodies.ts';
+import { diskBody, nicBody, vmBody, zonesOf } from './bodies.ts';
 import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 import { dataDiskName, dataDisksOf, nicName } from './names.ts';
 import { deleteLeftOvers } from './remove.ts';
@@ -122,11 +123,27 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** Returns the NIC of the VM. A missing NIC is created. */
+/**
+ * Returns true if an earlier call created the NIC for another capacity alternative. After a refusal, the NIC stays if
+ * its deletion failed, or if the cloud refused a disk. For a class without alternatives, the driver keeps the NIC, as in
+ * the original.
+ */
+function isOfOtherOffering(
+  { machine }: Create,
+  { ipConfigurations }: NetworkInterface,
+  { id: wanted }: Subnet,
+): boolean {
+  const id = ipConfigurations?.[0]?.subnet?.id;
+  if (machine.metadata.annotations?.[Annotations.CapacityOffering] === undefined) return false;
+  return id !== undefined && wanted !== undefined && id.toLowerCase() !== wanted.toLowerCase();
+}
+
+/** Returns the NIC of the VM. A missing NIC is created, and a NIC in the subnet of another offering is changed. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
   const nicText = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  let earlier = false;
   const idOf = (nic: NetworkInterface | undefined): string =>
     nic?.id ?? session.idOf('Microsoft.Network/networkInterfaces', name);
   try {
@@ -139,7 +156,10 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
       }),
     );
     if (known !== undefined) refuseOthers(request, known.tags);
-    if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
+    const begun = known !== undefined && servesVm(known, machine.metadata.name);
+    if (known !== undefined && (begun || !isOfOtherOffering(request, known, subnet)))
+      return { id: idOf(known), known: true, begun };
+    earlier = known !== undefined;
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get NIC: ${nicText}, Err: `, signal);
   }
@@ -151,7 +171,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
         ({ networkInterfaces }, options) => networkInterfaces.createOrUpdate(session.group, name, body, options),
         { timeoutMs: NIC_MS, signal, read: session.nic(name) },
       );
-    return { id: idOf(await counted('nic_create', make)), known: false, begun: false };
+    return { id: idOf(await counted('nic_create', make)), known: earlier, begun: false };
   } catch (thrown) {
     throw fromCloud(thrown, `failed to create NIC: ${nicText}, Err: `, signal);
   }
@@ -173,7 +193,7 @@ async function imageDisks(
   for (const disk of dataDisksOf(spec).filter(({ imageRef }) => imageRef)) {
     const name = dataDiskName(machine.metadata.name, disk);
     const diskText = `[ResourceGroup: ${session.group}, Name: ${name}]`;
-    const known = begun ? await diskOf(session, name, signal, counted) : undefined;
+    const known = begun ? await diskOf(session, request, name, counted) : undefined;
     if (known !== undefined) {
       ids.set(name, known);
       continue;
@@ -204,15 +224,24 @@ async function imageDisks(
   return ids;
 }
 
+/**
+ * Returns the ID of a disk that an earlier call created. A disk cannot move, so the driver deletes an unused disk in the
+ * zone of another offering.
+ */
 async function diskOf(
   session: Session,
+  { spec, signal }: Create,
   name: string,
-  signal: AbortSignal,
   counted: ObservedCall,
 ): Promise<string | undefined> {
   try {
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
-    return found.id ?? session.idOf(DISKS, name);
+    const [zone] = zonesOf(spec) ?? [];
+    // A disk with zone redundancy has no zone.
+    const isElsewhere = zone !== undefined && (found.zones ?? []).some((each) => each !== zone);
+    if (!isElsewhere || found.managedBy) return found.id ?? session.idOf(DISKS, name);
+    await counted('disk_delete', () => session.deleteDisk(name, DISK_MS, signal));
+    return undefined;
   } catch (thrown) {
     // The status 200 means that the disk exists, but its creation failed. A new PUT request repairs the disk.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
