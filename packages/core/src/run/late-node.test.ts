@@ -1,7 +1,8 @@
-import { Labels, machines } from '@mcm/api';
+import { Annotations, Labels, type Machine, machines } from '@mcm/api';
 import { pods, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NAMESPACE } from './testing/rig.ts';
+import { powerOf } from '../warm/warm-machine.ts';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
@@ -35,6 +36,44 @@ test('a Node that registers while its VM is being deleted is deleted with its ma
   expect([rig.cloud.vms, await rig.nodes()]).toEqual([[], []]);
   const looks = requests.filter(({ verb, resource, name }) => `${verb} ${resource} ${name}` === 'get nodes m');
   expect(looks.length).toBeLessThanOrEqual(2);
+});
+
+test('a Node that registers late is also deleted if the machine was warm and its VM starts again', async () => {
+  let isDeaf = false;
+  const { rig }: { rig: Rig } = await createRig({
+    wrap: (transport) => (request) => (isDeaf ? deafToNodes(transport) : transport)(request),
+    joinAfterMs: undefined,
+    cloud: {
+      stops: true,
+      gate: async (method, point) => {
+        const [vm] = rig.cloud.vms;
+        if (method === 'delete' && point === 'before' && vm) await rig.join(vm);
+      },
+    },
+  });
+  await rig.createClass();
+  rig.start();
+  await rig.createMachine('m', {}, { annotations: { [Annotations.WarmState]: 'Stopped' } });
+  await rig.until(async () => (await rig.phase('m')) === 'Pending', 60_000);
+  const [vm] = rig.cloud.vms;
+  if (!vm) throw new Error('there is no VM');
+  await rig.join(vm);
+  const power = async () => {
+    const machine = await rig.machine('m');
+    return machine && powerOf(machine)?.is;
+  };
+  await rig.until(async () => (await power()) === 'Stopped', 60_000);
+  await rig.clock.advance(60_000);
+  isDeaf = true;
+  // The client opens the watch again after a while.
+  await rig.clock.advance(900_000);
+  const body = { metadata: { annotations: { [Annotations.WarmState]: null } } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m', { type: 'merge', body });
+  await rig.until(async () => (await power()) === 'Starting', 60_000);
+  await rig.clock.advance(1_000);
+  await rig.deleteMachine('m');
+  await rig.until(async () => (await rig.machines()).length === 0, 60_000);
+  expect([rig.cloud.vms, await rig.nodes()]).toEqual([[], []]);
 });
 
 const unreadable =

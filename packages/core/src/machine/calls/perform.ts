@@ -32,6 +32,7 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
 import { counted, reportedAgain } from '../model/damping.ts';
+import type { CallKind } from '../model/observation.ts';
 import type { Action, PlannedEvent } from '../model/plan.ts';
 import type { Scope } from '../model/scope.ts';
 import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
@@ -91,8 +92,7 @@ export class Performer {
         if (await this.#nodes.findsLate(scope)) return;
         return this.#finish(scope);
       case 'call':
-        if (action.call === 'delete' && (await this.#nodes.findsMissed(scope))) return;
-        return this.#calls.start(scope.o, action.call);
+        return this.#call(scope, action.call);
       case 'record':
         return this.#record(scope, action.instance);
       case 'labelNode':
@@ -152,6 +152,13 @@ export class Performer {
       default:
         return this.#release(action, scope);
     }
+  }
+
+  async #call(scope: Scope, call: CallKind): Promise<void> {
+    if (call === 'delete' && (await this.#nodes.findsMissed(scope))) return;
+    // The kubelet of the started VM registers a new Node, which mcm must look for during a deletion.
+    if (call === 'start') delete scope.memory.releasedNode;
+    this.#calls.start(scope.o, call);
   }
 
   #release(action: Rest, scope: Scope): Promise<void> {
