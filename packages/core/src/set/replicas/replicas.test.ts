@@ -412,4 +412,27 @@ describe('a set whose deployment needs its surplus machines', () => {
     const { names } = plan(1, { scaler: { named, falling: false } });
     expect(names.toSorted()).toEqual(['m2', 'pending']);
   });
+
+  test.each([
+    ['with a high priority', { priority: '4' }],
+    ['that is preserved', { preservedUntil: 60 }],
+  ])('a machine %s is not deleted instead of an available machine', (_title, kept) => {
+    const restored = machine('restored', { phase: 'Pending', ...kept });
+    const planOf = (spare: number, others: readonly Machine[]) => {
+      const { toDelete, waiting } = planReplicas(snapshot(3, [restored, ...others], { spare }));
+      return [toDelete.map(({ metadata }) => metadata.name), waiting];
+    };
+    const running = machinesOf(3, 'Running', 'm');
+    expect(planOf(0, running)).toEqual([[], 1]);
+    expect(planOf(1, running)).toEqual([['m0'], undefined]);
+    expect(planOf(0, [...machinesOf(2, 'Running', 'm'), machine('new', { phase: 'Pending' })])).toEqual([
+      ['new'],
+      undefined,
+    ]);
+  });
+
+  test('a surplus machine with a high priority is deleted if no other machine is left', () => {
+    const restored = machine('restored', { phase: 'Pending', priority: '4' });
+    expect(planReplicas(snapshot(0, [restored], { spare: 0 })).toDelete).toEqual([restored]);
+  });
 });

@@ -1,6 +1,13 @@
-import { counted, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
+import { counted, DEFAULT_MACHINE_PRIORITY, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
 import type { DeletionState } from '../../control/expectations.ts';
-import { isAvailable, isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
+import {
+  isAvailable,
+  isBeingHandedOver,
+  isFailed,
+  isPreserved,
+  isTerminating,
+  priorityOf,
+} from '../../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
 import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
@@ -63,17 +70,25 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
-/** Returns surplus machines to delete. At most `spare` of these machines are available. */
+/**
+ * Returns the machines from which the set chooses its surplus. At most `spare` of these machines are available. A
+ * machine that is preserved, or has a priority above the default, is not deleted instead of an available machine.
+ */
 function unneeded(
   { spare, now, isPostponed, zoneRanks }: SetSnapshot,
   machines: readonly Machine[],
-  named: readonly Machine[],
+  { named, count }: { readonly named: readonly Machine[]; readonly count: number },
 ): readonly Machine[] {
   if (spare === undefined) return machines;
   const left = Math.max(spare - named.filter(isAvailable).length, 0);
-  const available = machines.filter(isAvailable);
-  const going = new Set(chooseForDeletion(available, left, now, isPostponed, zoneRanks));
-  return machines.filter((machine) => going.has(machine) || !isAvailable(machine));
+  const first = (from: readonly Machine[], most: number) =>
+    new Set(chooseForDeletion(from, most, now, isPostponed, zoneRanks));
+  const going = first(machines.filter(isAvailable), left);
+  const surplus = first(machines, count);
+  const isKept = (machine: Machine) => isPreserved(machine, now) || priorityOf(machine) > DEFAULT_MACHINE_PRIORITY;
+  return machines.filter(
+    (machine) => going.has(machine) || (!isAvailable(machine) && (surplus.has(machine) || !isKept(machine))),
+  );
 }
 
 /**
@@ -109,7 +124,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);
   const open = rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true);
-  const free = unneeded(snapshot, open, named);
+  const free = unneeded(snapshot, open, { named, count });
   const surplus = chooseForDeletion(free, count, now, snapshot.isPostponed, snapshot.zoneRanks);
   const waiting = Math.max(count, 0) - surplus.length || undefined;
   const mayGo = (machine: Machine) =>
