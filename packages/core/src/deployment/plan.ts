@@ -13,6 +13,7 @@ import {
   isReturn,
   notedNames,
   pauseOn,
+  soakEndOf,
   stopsOnFailure,
 } from '../rollout/rollout-gate.ts';
 import { nextLook } from '../rollout/windows/state.ts';
@@ -74,6 +75,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     condition: step.condition ?? foundCondition(view),
     events: [...(step.events ?? []), ...scaleEvents(view, resize), ...standby.events, ...short.events],
     measureProgress: step.measureProgress ?? true,
+    soakEnd: soakEndOf(gateInputOf(view)),
     lookAgainAt: [view.repairs.lookAgainAt, standby.lookAgainAt, short.lookAgainAt].reduce(earliest, step.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
@@ -252,7 +254,7 @@ function held(view: View, step: Step): Step {
   const waits = idleStep(step) && gate.waits ? { waits: { reason: gate.waits } } : {};
   return {
     ...step,
-    measureProgress: false,
+    measureProgress: gate.needsMachines === true,
     lookAgainAt: gate.opensAt,
     ...waits,
     ...withoutUndefined({ because: idleStep(step) ? gate.because : undefined }),

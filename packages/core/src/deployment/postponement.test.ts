@@ -9,8 +9,8 @@ import { World } from './testing/world.ts';
 
 const HOUR = 60 * 60;
 
-async function start(spec: Partial<MachineDeployment['spec']>): Promise<World> {
-  const world = await World.start((options) => startControlPlane(options), { birthMs: () => 5_000, deathMs: () => 0 });
+async function start(spec: Partial<MachineDeployment['spec']>, deathMs = 0): Promise<World> {
+  const world = await World.start(startControlPlane, { birthMs: () => 5_000, deathMs: () => deathMs });
   await world.deploy(4, spec);
   await world.until(() => world.complete(), HOUR);
   return world;
@@ -78,16 +78,25 @@ test('a label with a time ends without a change of the node', async () => {
   expect(namesOf(world, 'small')).toEqual([]);
 });
 
-test('the progress deadline does not run while only nodes that postpone are left', async () => {
-  await using world = await start({ ...rolling(1, 0), progressDeadlineSeconds: 600 });
+test('the progress deadline does not run while only nodes that postpone are left, and starts again afterwards', async () => {
+  await using world = await start({ ...rolling(1, 0), progressDeadlineSeconds: 600 }, 10_000);
   const [node = ''] = names(world);
   await postpone(world, node);
   await world.changeClass('large');
+  const reasons = new Set<string | undefined>();
+  const look = async () => {
+    const { status } = await world.deployment();
+    reasons.add(findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason);
+  };
   await world.pass(24 * HOUR);
-  const { status } = await world.deployment();
-  expect(findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason).not.toBe(
-    'ProgressDeadlineExceeded',
-  );
+  await look();
+  await postpone(world, node, null);
+  for (let second = 0; second < 30; second += 1) {
+    await world.pass(1);
+    await look();
+  }
+  expect(await world.sizes()).toBe('large:4 small:0');
+  expect([...reasons]).not.toContain('ProgressDeadlineExceeded');
 });
 
 test('a rollout ignores the label during an override', async () => {

@@ -374,7 +374,7 @@ describe('status [6]', () => {
     });
     const pool = deployment(3);
     const said = (counted: CountedSets) =>
-      withProgress(pool, counted, deploymentStatus(pool, counted, 0, NOW), NOW).conditions.find(
+      withProgress(pool, counted, deploymentStatus(pool, counted, 0, NOW), { now: NOW }).conditions.find(
         ({ type }) => type === 'ReplicaFailure',
       );
     const [a, b, c] = [set('a', 1), set('b', 1), set('c', 1)].map((one) => ({ set: one, counts: counts(1) }));
@@ -414,7 +414,7 @@ describe('status [6]', () => {
     const counted = sets({ spec: 2, counts: counts(2, { available: 1, ready: 1 }) });
     const reasonOf = (spec: object) => {
       const pool = deployment(2, { status, ...spec });
-      return withProgress(pool, counted, deploymentStatus(pool, counted, 0, NOW), NOW).conditions.find(
+      return withProgress(pool, counted, deploymentStatus(pool, counted, 0, NOW), { now: NOW }).conditions.find(
         ({ type }) => type === 'Progressing',
       )?.reason;
     };

@@ -55,6 +55,8 @@ export interface Gate {
   readonly because: string;
   /** The reason for a condition about the wait; set only if a user must act. */
   readonly waits?: 'CanaryPodsUnknown';
+  /** Whether machines of the set are not available yet, so that the progress deadline applies. */
+  readonly needsMachines?: boolean;
 }
 
 const KEYS = {
@@ -135,6 +137,12 @@ const availableSince = (machines: readonly Machine[]): number[] =>
     )
     .sort((a, b) => a - b);
 
+/** Returns the time in milliseconds at which `count` machines have been available for `waitMs`. */
+const soakedAt = (machines: readonly Machine[], count: number, waitMs: number): number | undefined => {
+  const last = availableSince(machines)[count - 1];
+  return last === undefined ? undefined : last + waitMs;
+};
+
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
@@ -150,17 +158,17 @@ export function gateOf(
   now: Date,
 ): Gate | undefined {
   const closed = (count: number, waitMs: number, group: string): Gate | undefined => {
-    const since = availableSince(machines);
     const failed = failedOf(machines);
-    const last = since[count - 1];
-    const opensAt = last === undefined ? undefined : last + waitMs;
+    const opensAt = soakedAt(machines, count, waitMs);
     if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;
     const because =
       opensAt === undefined
-        ? `waiting: ${since.length} of ${count} ${group} are available${failed === '' ? '' : `; ${failed}`}`
+        ? `waiting: ${machines.filter(isAvailable).length} of ${count} ${group} are available${failed === '' ? '' : `; ${failed}`}`
         : `waiting: mcm observes ${group} for ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
-    return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
+    return opensAt === undefined
+      ? { ceiling, because, opensAt, needsMachines: true }
+      : { ceiling, because, opensAt: new Date(opensAt) };
   };
   if (rolloutSettings.canary > 0) {
     if (replicas < rolloutSettings.canary)
@@ -202,6 +210,18 @@ const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
 
 export const hasSoaked = (input: GateInput): boolean =>
   isObserved(input) && isRollout(input) && input.rolloutSettings.canary > 0 && closedGate(input) === undefined;
+
+/** Returns the end of the last soak time or batch pause of a rollout, which can be in the past. */
+export function soakEndOf(input: GateInput): Date | undefined {
+  if (!isObserved(input) || !isRollout(input)) return undefined;
+  const { rolloutSettings, current, machines } = input;
+  const { canary, soakMs, pauseMs } = rolloutSettings;
+  const ends = [
+    canary > 0 ? soakedAt(machines, canary, soakMs) : undefined,
+    pauseMs > 0 ? soakedAt(machines, current?.spec.replicas ?? 0, pauseMs) : undefined,
+  ].filter((end) => end !== undefined);
+  return ends.length === 0 ? undefined : new Date(Math.max(...ends));
+}
 
 /**
  * Returns the limit for a deployment whose template is not proven, or undefined if there is no limit. During a pause,

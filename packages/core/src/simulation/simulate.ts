@@ -251,12 +251,12 @@ class Run {
     return marked;
   }
 
-  #report({ sets, condition }: RolloutPlan): void {
+  #report({ sets, condition, soakEnd }: RolloutPlan): void {
     const world = this.#world;
     const { deployment, now } = world;
     const counted = deploymentStatus(deployment, sets, limitsOf(deployment).unavailable, now);
     const conditions = condition ? setDeploymentCondition(counted.conditions, condition, now) : counted.conditions;
-    const status = withProgress(deployment, sets, { ...counted, conditions }, now);
+    const status = withProgress(deployment, sets, { ...counted, conditions }, { now, soakEnd });
     world.deployment = { ...deployment, status };
   }
 

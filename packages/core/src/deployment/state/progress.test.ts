@@ -28,7 +28,7 @@ const progressing = (reason: string, status: 'True' | 'False' | 'Unknown', updat
 const stored = (replicas: number, status: NonNullable<MachineDeployment['status']>, spec = {}) =>
   deployment(replicas, { status, ...spec });
 const progressOf = (d: MachineDeployment, s: CountedSets, unavailable = 0) =>
-  withProgress(d, s, deploymentStatus(d, s, unavailable, NOW), NOW).conditions.find(
+  withProgress(d, s, deploymentStatus(d, s, unavailable, NOW), { now: NOW }).conditions.find(
     ({ type }) => type === 'Progressing',
   );
 
@@ -143,7 +143,8 @@ describe('progress', () => {
     const before = { updatedReplicas: 3, replicas: 3, readyReplicas: 3, availableReplicas: 3 };
     const reasonOf = (d: MachineDeployment, updated: number) => {
       const now = { ...before, updatedReplicas: updated, replicas: 4, conditions: [made('b')] };
-      return withProgress(d, sets(3, updated), now, NOW).conditions.find(({ type }) => type === 'Progressing')?.reason;
+      return withProgress(d, sets(3, updated), now, { now: NOW }).conditions.find(({ type }) => type === 'Progressing')
+        ?.reason;
     };
     const former = stored(3, { ...before, conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))] });
     expect(reasonOf(former, 1)).toBe('MachineSetUpdated');
@@ -166,7 +167,7 @@ describe('progress', () => {
     };
     const d = stored(1, { conditions: [failure('FailedCreate', 'the first') as never] });
     const reportOf = (s: CountedSets) =>
-      withProgress(d, s, { conditions: [failure('FailedCreate', 'the first') as never] }, NOW).conditions.find(
+      withProgress(d, s, { conditions: [failure('FailedCreate', 'the first') as never] }, { now: NOW }).conditions.find(
         ({ type }) => (type as string) === 'ReplicaFailure',
       );
     expect(reportOf(failing('FailedCreate', 'the second'))).toMatchObject({

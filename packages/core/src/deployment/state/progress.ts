@@ -16,6 +16,7 @@ import { parseInstant } from '../../values/integers.ts';
 import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
+const WAITING = MachineDeploymentConditions.RolloutWaiting;
 
 /** Returns true if the rollout made progress since the stored status (docs/compatibility/rules-deployments.md §6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
@@ -64,14 +65,20 @@ function withReplicaFailure(conditions: readonly AnyCondition[], { current, old 
   return [...withoutCondition(conditions, type), { ...found, ...time }];
 }
 
+export interface ProgressTimes {
+  readonly now: Date;
+  /** The end of the last soak time of the rollout, which can be in the past. */
+  readonly soakEnd?: Date | undefined;
+}
+
 /** Adds the condition `Progressing` (docs/compatibility/rules-deployments.md §6.2). */
 export function withProgress(
   deployment: MachineDeployment,
   sets: CountedSets,
   status: MachineDeploymentStatus & { conditions: Conditions },
-  now: Date,
+  times: ProgressTimes,
 ): MachineDeploymentStatus & { conditions: Conditions } {
-  const conditions = progressConditions(deployment, sets, status, now);
+  const conditions = progressConditions(deployment, sets, status, times);
   return { ...status, conditions: withReplicaFailure(conditions, sets) };
 }
 
@@ -89,12 +96,29 @@ function storedCounts(
   return isNewSet && stored !== undefined ? { ...stored, updatedReplicas: 0 } : stored;
 }
 
+/**
+ * Returns true if the rollout waited since its last progress, and the wait has ended. During the wait, the progress
+ * deadline was suspended.
+ */
+function hasWaited(
+  { spec, status }: MachineDeployment,
+  conditions: readonly AnyCondition[],
+  { now, soakEnd }: ProgressTimes,
+): boolean {
+  if (spec.progressDeadlineSeconds === undefined) return false;
+  const waited = findCondition(status?.conditions ?? [], WAITING) && !findCondition(conditions, WAITING);
+  const since = parseInstant(findCondition(conditions, PROGRESSING)?.lastUpdateTime);
+  const soaked = soakEnd !== undefined && since !== undefined && soakEnd <= now && soakEnd.getTime() > since;
+  return waited === true || soaked;
+}
+
 function progressConditions(
   deployment: MachineDeployment,
   { current }: CountedSets,
   status: MachineDeploymentStatus & { conditions: Conditions },
-  now: Date,
+  times: ProgressTimes,
 ): readonly AnyCondition[] {
+  const { now } = times;
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
@@ -113,7 +137,7 @@ function progressConditions(
       now,
     );
   }
-  if (hasProgressed(storedCounts(deployment.status, conditions), status)) {
+  if (hasProgressed(storedCounts(deployment.status, conditions), status) || hasWaited(deployment, conditions, times)) {
     const change = {
       type: PROGRESSING,
       status: 'True',

@@ -26,6 +26,8 @@ export interface RolloutPlan {
   readonly repairs: RepairPlan;
   /** Whether the progress deadline applies. False while the rollout is paused or the deployment is being scaled. */
   readonly measureProgress: boolean;
+  /** The end of the last soak time, at which the progress deadline starts again. */
+  readonly soakEnd: Date | undefined;
   readonly lookAgainAt: Date | undefined;
   readonly forgetPause: boolean;
   readonly lastGood: string | undefined;

@@ -68,7 +68,9 @@ export class StatusWriter {
       status: { ...deployment.status, conditions: [...ownConditions(deployment, plan, did.creation, now)] },
     };
     const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
-    const measured = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;
+    const measured = plan.measureProgress
+      ? withProgress(deployment, sets, counted, { now, soakEnd: plan.soakEnd })
+      : counted;
     const machinesOf = (set: MachineSet) => this.#access.machinesOf(set);
     const status = this.withBlocks(
       deployment,
