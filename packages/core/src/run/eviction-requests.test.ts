@@ -226,6 +226,31 @@ test('if an Eviction fails, the drain evicts the pod', async () => {
   expect(direct(requests)).toEqual(['a']);
 });
 
+test.each([429, 500, 503])(
+  'a response %i to the list of Evictions does not evict a pod with a responder',
+  async (code) => {
+    let failures = 0;
+    const wrap =
+      (transport: Transport): Transport =>
+      async (request) => {
+        if (request.method !== 'GET' || !request.path.includes('/evictions?') || failures === 0)
+          return transport(request);
+        failures--;
+        return Response.json({ kind: 'Status', code, message: 'busy' }, { status: code });
+      };
+    const { rig, requests } = await started({ wrap });
+    await rig.createPod('a', 'm-0');
+    await rig.deleteMachine('m-0');
+    await rig.until(async () => (await requestsOf(rig)).length === 1, 1_000);
+    await respond(rig, 'a', 'app.example/backup');
+    await rig.clock.advance(MINUTE);
+    failures = 1;
+    await rig.until(async () => failures === 0, MINUTE);
+    await rig.clock.advance(5 * MINUTE);
+    expect([direct(requests), await isLeaving(rig, 'a')]).toEqual([[], false]);
+  },
+);
+
 async function preserve(rig: Rig): Promise<void> {
   // The Node responds, so the drain is not forced.
   const lastTransitionTime = '2026-01-01T00:00:00Z';

@@ -4,6 +4,7 @@ import {
   evictions,
   isAlreadyExists,
   isNotFound,
+  isTooManyRequests,
   type KubeClient,
   KubeError,
   type PodEviction,
@@ -17,6 +18,13 @@ const KNOWN_FOR_MS = 3_600_000;
 
 /** Drains that read Evictions within this time share one list request. */
 const SHARED_FOR_MS = 5_000;
+
+/**
+ * Returns true if the API server permanently refuses a request, for example because the permission is missing. A busy
+ * or failing API server proves nothing about EvictionRequests, so mcm repeats the request.
+ */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof KubeError && error.code >= 400 && error.code < 500 && !isTooManyRequests(error);
 
 interface Asking {
   readonly now: Date;
@@ -92,7 +100,7 @@ export class EvictionApi {
       const answer = await this.#client?.request<Discovered>('GET', `/apis/${group}/${version}`, { signal });
       return answer?.resources ?? [];
     } catch (error) {
-      if (error instanceof KubeError && error.code !== 0) return [];
+      if (isRefusal(error)) return [];
       throw error;
     }
   }
@@ -129,7 +137,7 @@ export class EvictionApi {
     if (!client) return new Map();
     if (this.#read && now.getTime() - this.#read.at.getTime() < SHARED_FOR_MS) return this.#read.found;
     const found = readResponders(client, signal).catch((error: unknown) => {
-      if (error instanceof KubeError && error.code !== 0) return new Map<string, Responder>();
+      if (isRefusal(error)) return new Map<string, Responder>();
       this.#read = undefined;
       throw error;
     });

@@ -130,6 +130,19 @@ test('discovery is read once in an hour, and both kinds must be served', async (
   expect(new EvictionApi(undefined).state(later(0))).toBeUndefined();
 });
 
+test.each([429, 500, 503])('a response %i to the discovery does not show that the API is missing', async (code) => {
+  let status = code;
+  const transport: Transport = async () =>
+    Response.json({ resources: ['evictionrequests', 'evictions'].map((name) => ({ name })) }, { status });
+  const api = new EvictionApi(clientOf(transport));
+  const find = () => api.find({ now: later(0), signal: new AbortController().signal });
+  await expect(find()).rejects.toThrow();
+  expect(api.state(later(0))).toBe('unknown');
+  status = 200;
+  await find();
+  expect(api.state(later(0))).toBe('served');
+});
+
 test('drains at the same time share one list of Evictions, and a lost answer is not kept', async () => {
   let [lost, lists] = [true, 0];
   const eviction = (uid: string, failed: boolean) => ({
