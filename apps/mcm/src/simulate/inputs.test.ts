@@ -49,6 +49,37 @@ test('a class of another provider is refused, and Secrets are ignored', () => {
   );
 });
 
+test('in files without a namespace, a reference to a Secret refers to the namespace of the simulation', () => {
+  const secretRef = { name: 'credentials', namespace: 'machines' };
+  const classesOf = (metadata: object) =>
+    inputsOf([deployment(), { ...small, metadata, secretRef }] as unknown as Objects, 'x').classes;
+  expect(classesOf({ name: 'small' })).toMatchObject([{ secretRef: { name: 'credentials', namespace: 'default' } }]);
+  expect(classesOf({ name: 'small', namespace: 'default' })).toMatchObject([{ secretRef }]);
+});
+
+test('objects from a cluster are read like manifests', () => {
+  const ofServer = {
+    uid: 'u',
+    resourceVersion: '7',
+    generation: 3,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    managedFields: [],
+    ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'o' }],
+  };
+  const stored = (object: { readonly metadata: object }) => ({
+    ...object,
+    metadata: { ...object.metadata, ...ofServer },
+    status: { replicas: 1 },
+  });
+  const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'web' }, spec: {} };
+  const objects = [deployment(), small, budget];
+  const { others, ...ours } = inputsOf(objects.map(stored) as unknown as Objects, 'x');
+  const { others: asWritten, ...written } = inputsOf(objects as unknown as Objects, 'x');
+  expect(ours).toEqual(written);
+  const { ownerReferences } = ofServer;
+  expect(others).toEqual(asWritten.map((one) => ({ ...one, metadata: { ...one.metadata, ownerReferences } })));
+});
+
 describe('--flags', () => {
   test('a flag applies to each program that has the flag', async () => {
     const { manager, machines, interruptions } = await controllerSettings([

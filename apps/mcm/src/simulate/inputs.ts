@@ -1,6 +1,6 @@
 import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
-import type { KubeObject } from '@mcm/kube';
+import { type KubeObject, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 const KIND = 'MachineClass';
@@ -45,18 +45,54 @@ function verifyClasses({ deployments, classes }: Pick<Inputs, 'deployments' | 'c
   }
 }
 
+/** The fields of the metadata that only the API server sets. A cluster refuses a new object with most of these fields. */
+const SERVER_FIELDS: readonly string[] = [
+  ...['creationTimestamp', 'deletionGracePeriodSeconds', 'deletionTimestamp', 'generation', 'managedFields'],
+  ...['resourceVersion', 'selfLink', 'uid'],
+];
+
+/** Removes the fields that a cluster has added, so that the output of `kubectl get -o yaml` is a manifest. */
+function asManifest(object: KubeObject): KubeObject {
+  const { status: _, ...rest }: KubeObject & { readonly status?: unknown } = object;
+  const metadata = { ...object.metadata };
+  for (const field of SERVER_FIELDS) Reflect.deleteProperty(metadata, field);
+  return { ...rest, metadata };
+}
+
+/** The simulation does not contain the owners, so its garbage collector would delete the objects. */
+function withoutOwners(object: KubeObject): KubeObject {
+  const { ownerReferences: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * Returns a class in the namespace of the simulation. If a manifest contains no namespace, a user selects the namespace
+ * with `kubectl apply -n`, so the references to Secrets of this namespace must follow.
+ */
+function inNamespace(machineClass: MachineClass, namespace: string): MachineClass {
+  const { metadata, secretRef, credentialsSecretRef } = machineClass;
+  const moved = { ...machineClass, metadata: { ...metadata, namespace } };
+  if (metadata.namespace !== undefined) return moved;
+  return {
+    ...moved,
+    ...withoutUndefined({
+      secretRef: secretRef && { ...secretRef, namespace },
+      credentialsSecretRef: credentialsSecretRef && { ...credentialsSecretRef, namespace },
+    }),
+  };
+}
+
 /**
  * Selects the objects of a simulation. The simulation ignores Secrets, because the simulated cloud has its own
  * credentials.
  */
-export function inputsOf(objects: readonly KubeObject[], from: string): Inputs {
-  const ours = objects.filter(isOurs);
+export function inputsOf(read: readonly KubeObject[], from: string): Inputs {
+  const objects = read.map(asManifest);
+  const ours = objects.filter(isOurs).map(withoutOwners);
   const namespace = namespaceOf(ours, from);
   const deployments = ours.filter(({ kind }) => kind === 'MachineDeployment').map((one) => validated(one, namespace));
   if (deployments.length === 0) throw new UserError(`${from} contains no MachineDeployment to simulate`);
-  const classes = ours
-    .filter(({ kind }) => kind === KIND)
-    .map((one) => ({ ...(one as MachineClass), metadata: { ...one.metadata, namespace } }));
+  const classes = ours.filter(({ kind }) => kind === KIND).map((one) => inNamespace(one as MachineClass, namespace));
   verifyClasses({ deployments, classes }, from);
   const others = objects.filter((one) => !isOurs(one) && one.kind !== 'Secret' && one.kind !== 'Namespace');
   return { namespace, deployments, classes, others };
