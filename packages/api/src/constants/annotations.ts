@@ -502,4 +502,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.ZonesShort,
   Annotations.ZonesMaxUnavailable,
   Annotations.ZonesOfReplicas,
+  Annotations.AutoscalerMinSize,
+  Annotations.AutoscalerMaxSize,
+  Annotations.ConfigAwaitedByPool,
 ]);

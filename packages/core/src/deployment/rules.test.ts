@@ -197,6 +197,16 @@ describe('deployment [1]', () => {
     });
   });
 
+  test('a rollback keeps the sizes of the node group, and does not wait for a former configuration', () => {
+    const { AutoscalerMinSize: min, AutoscalerMaxSize: max, ConfigAwaitedByPool: awaited } = Annotations;
+    const before = { [Annotations.Revision]: '1', [max]: '3', [awaited]: 'worker' };
+    const sets = [former(1, { annotations: before }), set('new', 1, { annotations: { [Annotations.Revision]: '2' } })];
+    const pool = deployment(2, { rollbackTo: { revision: 1 }, annotations: { [min]: '2', [max]: '10' } });
+    const { rollback } = planRollout(snapshot(pool, sets));
+    expect(rollback?.event.reason).toBe('DeploymentRollback');
+    expect(rollback?.deployment.metadata.annotations).toEqual({ [min]: '2', [max]: '10' });
+  });
+
   test('the target set of a rollback loses its taint [1.9]', () => {
     const marked = { [Annotations.Revision]: '1', [Annotations.PreferNoSchedule]: 'True' };
     const sets = [former(1, { annotations: marked }), set('new', 1, { annotations: { [Annotations.Revision]: '2' } })];
