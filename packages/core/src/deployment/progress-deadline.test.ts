@@ -49,3 +49,21 @@ test.each(WAITS.slice(1))(
     expect([...reasons]).not.toContain('ProgressDeadlineExceeded');
   },
 );
+
+test.each([
+  ['promotes the rollout', (name: string) => ({ [Annotations.RolloutLastGood]: name })],
+  ['removes the canaries', () => ({ [RolloutCanary]: null, [RolloutCanarySoak]: null })],
+])('the deadline starts again when a user %s during the soak time', async (_, change) => {
+  await using world = await start({ [RolloutCanary]: '1', [RolloutCanarySoak]: '4h' });
+  await world.changeClass('large');
+  await world.pass(60 * MINUTE);
+  const large = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'large');
+  await world.change({ metadata: { annotations: change(large?.metadata.name ?? '') } });
+  const reasons = new Set<string | undefined>();
+  for (let step = 0; step < 100; step += 1) {
+    await world.pass(0.1);
+    reasons.add(await reasonOf(world));
+  }
+  expect(await world.sizes()).toBe('large:4 small:0');
+  expect([...reasons]).not.toContain('ProgressDeadlineExceeded');
+});

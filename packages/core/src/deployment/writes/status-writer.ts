@@ -44,6 +44,8 @@ export class StatusWriter {
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
   readonly #blockedBy = new BlockedByField();
   readonly #readyCondition: boolean;
+  /** The deployments that were in a soak time at their last reconcile. */
+  readonly #soaking = new Set<string>();
 
   constructor(access: DeploymentAccess, options: { readonly readyCondition?: boolean | undefined } = {}) {
     this.#access = access;
@@ -69,8 +71,9 @@ export class StatusWriter {
     };
     const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
     const measured = plan.measureProgress
-      ? withProgress(deployment, sets, counted, { now, soakEnd: plan.soakEnd })
+      ? withProgress(deployment, sets, counted, { now, soakEnd: this.#soakEndOf(key, plan, now) })
       : counted;
+    if (plan.soakEnd !== undefined && plan.soakEnd > now) this.#soaking.add(key);
     const machinesOf = (set: MachineSet) => this.#access.machinesOf(set);
     const status = this.withBlocks(
       deployment,
@@ -82,9 +85,15 @@ export class StatusWriter {
       (!semanticEqual(status.conditions, deployment.status?.conditions) &&
         !onlyRefreshed(status.conditions, deployment.status?.conditions ?? []));
     const outcome = await this.writeIfNew(key, deployment, status, { urgent }, signal);
+    if (plan.measureProgress && outcome === done) this.#soaking.delete(key);
     const deadline = isComplete(deployment, status) ? undefined : progressDeadline(deployment, status.conditions);
     if (deadline === undefined || deadline < now.getTime()) return outcome;
     return soonest(outcome, again(deadline - now.getTime() + 1000));
+  }
+
+  /** A user can end a soak time early. The deployment then has no soak time any more, and the deadline starts now. */
+  #soakEndOf(key: string, { soakEnd }: RolloutPlan, now: Date): Date | undefined {
+    return soakEnd ?? (this.#soaking.has(key) ? now : undefined);
   }
 
   /** Writes `status.blockedBy` if the flag is set and the API server stores the field. */
@@ -128,6 +137,7 @@ export class StatusWriter {
 
   forget(key: string): void {
     this.#pace.forget(key);
+    this.#soaking.delete(key);
   }
 }
 
