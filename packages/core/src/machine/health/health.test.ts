@@ -61,6 +61,12 @@ test.each<[row: string, machine: Machine, node: Node | undefined, phase: Machine
   ],
   ['S-R7 Running and its node missing: Unknown', given({ phase: 'Running' }), undefined, 'Unknown'],
   [
+    'O-54 InPlaceUpdateSuccessful and its node missing: Unknown',
+    given({ phase: 'InPlaceUpdateSuccessful' }),
+    undefined,
+    'Unknown',
+  ],
+  [
     'O-64 Running without conditions and its node missing: Unknown',
     given({ phase: 'Running', conditions: [] }),
     undefined,

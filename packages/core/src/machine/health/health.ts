@@ -134,12 +134,12 @@ function checkHealthyMachine(
 function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (isUpdating(phase)) return undefined;
-  if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
+  // A Node can become unhealthy or disappear after a successful in-place update. In the original, the machine then keeps
+  // the phase `InPlaceUpdateSuccessful` forever.
+  const runs = phase === 'Running' || phase === 'InPlaceUpdateSuccessful';
+  if (!o.node) return runs ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // A Node can become unhealthy after a successful in-place update. In the original, the machine then keeps the phase
-  // `InPlaceUpdateSuccessful` forever.
-  if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
-  return undefined;
+  return runs ? sick(o, base, now) : undefined;
 }
 
 /**
