@@ -1,4 +1,4 @@
-import { Labels, type MachineDeployment, type MachineTemplateSpec } from '@mcm/api';
+import { Labels, type MachineDeployment, type MachineSet, type MachineTemplateSpec } from '@mcm/api';
 import { CONFIGURATION_FIELDS } from '../objects/template-sync.ts';
 import { fnv1a } from '../values/fnv.ts';
 import { canonicalJson, semanticEqual } from '../values/semantic-equal.ts';
@@ -23,6 +23,10 @@ export const hashSuffix = (hash: string): string =>
 
 export const setName = (deployment: MachineDeployment, hash: string): string =>
   `${deployment.metadata.name}-${hashSuffix(hash)}`;
+
+/** Returns the template hash of a set. A user can remove the label of a set, so the selector takes precedence. */
+export const hashOfSet = ({ metadata, spec }: MachineSet): string | undefined =>
+  spec.selector?.matchLabels?.[Labels.TemplateHash] ?? metadata.labels?.[Labels.TemplateHash];
 
 export function withoutHashLabel(template: MachineTemplateSpec): MachineTemplateSpec {
   const labels = template.metadata?.labels;

@@ -1,7 +1,6 @@
 import {
   Annotations,
   formatTime,
-  Labels,
   type Machine,
   type MachineDeployment,
   type MachinePhase,
@@ -12,6 +11,7 @@ import { withoutUndefined } from '@mcm/kube';
 import { warmMachine } from '../deployment/warm/warm-machines.ts';
 import { planWarmPool } from '../deployment/warm/warm-plan.ts';
 import { isTerminating } from '../objects/machines.ts';
+import { hashOfSet } from '../rollout/template-hash.ts';
 import { inOrderOfUse } from '../set/replicas/warm-pool.ts';
 import { powerOf, warmSettingOf, warmStateOf } from '../warm/warm-machine.ts';
 import type { SimulatedDurations, SimulatedWorld } from './world.ts';
@@ -51,7 +51,7 @@ export class SimulatedWarmPool {
 
   /** Removes the next machines for a set from the warm pool, and returns these machines. */
   take(set: MachineSet, count: number): readonly Machine[] {
-    const hash = set.metadata.labels?.[Labels.TemplateHash];
+    const hash = hashOfSet(set);
     const taken = inOrderOfUse([...this.#machines.values()], hash).slice(0, count);
     for (const { metadata } of taken) this.#machines.delete(metadata.uid);
     return taken;

@@ -162,9 +162,9 @@ test.each([
   expect(schedulable(nodeIn(daemonDrain === undefined ? {} : { daemonDrain }))).toEqual(spec);
 });
 
-test('a set without the label of its template writes no template to the node', () => {
-  const { labels: _, ...metadata } = CURRENT.metadata;
-  expect(selectedFor({ ...CURRENT, metadata }).metadata?.annotations).toEqual({
-    [Annotations.SelectedForTemplate]: null,
-  });
+test('the selector of a set contains its template too, and a set without both writes no template to the node', () => {
+  const { labels, ...metadata } = CURRENT.metadata;
+  const templateOf = (set: typeof CURRENT) => selectedFor(set).metadata?.annotations?.[Annotations.SelectedForTemplate];
+  expect(templateOf({ ...CURRENT, metadata })).toBe(labels?.[Labels.TemplateHash]);
+  expect(templateOf({ ...CURRENT, metadata, spec: { ...CURRENT.spec, selector: { matchLabels: {} } } })).toBe(null);
 });

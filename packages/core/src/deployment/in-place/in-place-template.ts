@@ -9,12 +9,12 @@ import {
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { updateReasonOf } from '../../objects/machines.ts';
+import { hashOfSet } from '../../rollout/template-hash.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 
 type Change = NodeMark['change'];
 
 const Reasons = InPlaceUpdateReasons;
-const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /** The value of the annotation `SelectedForTemplate` after an update to an older template has ended. */
 const ENDED = '';
@@ -32,14 +32,14 @@ export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: TRUE_LOWER },
-      annotations: { [Annotations.SelectedForTemplate]: hashOf(current) ?? null },
+      annotations: { [Annotations.SelectedForTemplate]: hashOfSet(current) ?? null },
     },
   };
 }
 
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
-  return template !== undefined && template !== ENDED && template !== hashOf(current);
+  return template !== undefined && template !== ENDED && template !== hashOfSet(current);
 }
 
 const isElsewhere = (node: Node, current: MachineSet): boolean =>

@@ -1,7 +1,6 @@
 import {
   Annotations,
   EventReasons,
-  Labels,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -24,6 +23,7 @@ import { controllerReference } from '../../objects/claim.ts';
 import { randomSuffix } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
+import { hashOfSet } from '../../rollout/template-hash.ts';
 import { newMachine } from '../../set/replicas/new-machine.ts';
 import { listed } from '../../values/texts.ts';
 import { type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
@@ -53,7 +53,7 @@ export function warmMachine(
       annotations: {
         ...metadata.annotations,
         [Annotations.WarmState]: state,
-        [Annotations.WarmTemplate]: set.metadata.labels?.[Labels.TemplateHash] ?? '',
+        [Annotations.WarmTemplate]: hashOfSet(set) ?? '',
       },
       ownerReferences: [controllerReference(deployment as MachineDeployment & { kind: string })],
     },

@@ -1,5 +1,6 @@
-import { Annotations, isFrozen, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, isFrozen, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { createdAt, isFailed, isTerminating } from '../../objects/machines.ts';
+import { hashOfSet } from '../../rollout/template-hash.ts';
 import { compareText } from '../../values/integers.ts';
 import { isTaken, isUsable, type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
 
@@ -43,7 +44,7 @@ export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   if (setting !== undefined && 'problem' in setting) return { ...NOTHING, because: setting.problem };
   const { count, state } = setting ?? { count: 0, state: 'Stopped' as const };
   const warm = snapshot.warm.filter((machine) => !isTerminating(machine) && !isTaken(machine));
-  const hash = current?.metadata.labels?.[Labels.TemplateHash];
+  const hash = current && hashOfSet(current);
   const rolling = current === undefined || old.some((set) => (set.spec.replicas ?? 0) > 0);
   const isStale = (machine: Machine) =>
     isFailed(machine) ||

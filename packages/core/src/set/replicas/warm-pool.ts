@@ -1,8 +1,9 @@
-import { Annotations, formatTime, Labels, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
+import { Annotations, formatTime, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
 import { errorText, isConflict, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
 import { slowStart } from '../../flow/slow-start.ts';
 import { createdAt, LOST_STATE_MARKS, type LostState } from '../../objects/machines.ts';
+import { hashOfSet } from '../../rollout/template-hash.ts';
 import { compareText } from '../../values/integers.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
@@ -53,7 +54,7 @@ export class WarmPool {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
     const owned = this.#context.machines.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
-    return inOrderOfUse(owned, set.metadata.labels?.[Labels.TemplateHash]);
+    return inOrderOfUse(owned, hashOfSet(set));
   }
 
   /**
