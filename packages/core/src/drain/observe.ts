@@ -22,6 +22,7 @@ import type { PolicyChoice } from '../settings/undrainable.ts';
 import { after } from '../values/timestamps.ts';
 import { budgetSelects, drainBudget } from './model/budgets.ts';
 import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain } from './model/observation.ts';
+import { withoutFuture } from './model/rebase.ts';
 import { inOrder, ruleFor } from './model/rules.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 import { trackVolumes } from './volumes/volumes.ts';
@@ -53,7 +54,8 @@ const DEFAULT_GRACE_SECONDS = 30;
 
 /** Reads the state of a drain from the caches. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
-  const { machine, settings, node, caches, memory, now } = options;
+  const { machine, settings, node, caches, now } = options;
+  const memory = withoutFuture(options.memory, now);
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
   // The drain timeout starts with the deletion of the machine, the selection of the node for an in-place update, or the

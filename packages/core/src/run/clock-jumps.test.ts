@@ -1,5 +1,5 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
-import { sleep } from '@mcm/kube';
+import { pods, sleep, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { powerOf } from '../warm/warm-machine.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
@@ -80,4 +80,42 @@ test('a clock that is set back during a stop or a start of a warm machine does n
   await rig.clock.advance(10 * MINUTE);
   const { stop, start } = rig.cloud.calls;
   expect(Math.max(stop, start)).toBeLessThanOrEqual(2);
+});
+
+test.each([500, 429])(
+  'a clock that is set back by a day does not delay an eviction after a response %i',
+  async (code) => {
+    let refusals = 1;
+    const wrap =
+      (transport: Transport): Transport =>
+      async (request) =>
+        request.method === 'POST' && request.path.endsWith('/eviction') && refusals-- > 0
+          ? Response.json({ kind: 'Status', code, message: 'not now' }, { status: code })
+          : transport(request);
+    const rig = await started({ wrap });
+    await rig.createMachine('m');
+    await rig.until(async () => (await rig.phase('m')) === 'Running');
+    await rig.createPod('web', 'm');
+    await rig.deleteMachine('m');
+    await rig.until(async () => refusals <= 0, MINUTE);
+    await rig.clock.advance(1_000);
+    rig.clock.jump(-DAY);
+    const isLeaving = async () =>
+      (await rig.admin.resource(pods, NAMESPACE).get('web')).metadata.deletionTimestamp !== undefined;
+    await rig.until(isLeaving, 5 * MINUTE);
+  },
+);
+
+test('a clock that is set back by a day does not delay the report of an unhealthy Node', async () => {
+  const rig = await started();
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  const ready = (status: 'True' | 'False') => rig.conditions('m', [{ type: 'Ready', status, reason: 'Test' }]);
+  await ready('False');
+  await rig.until(async () => (await rig.phase('m')) === 'Unknown', MINUTE);
+  await ready('True');
+  await rig.until(async () => (await rig.phase('m')) === 'Running', MINUTE);
+  rig.clock.jump(-DAY);
+  await ready('False');
+  await rig.until(async () => (await rig.phase('m')) === 'Unknown', 5 * MINUTE);
 });

@@ -135,7 +135,8 @@ export class EvictionApi {
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();
-    if (this.#read && now.getTime() - this.#read.at.getTime() < SHARED_FOR_MS) return this.#read.found;
+    // After a change of the system clock, the last list may be old.
+    if (this.#read && Math.abs(now.getTime() - this.#read.at.getTime()) < SHARED_FOR_MS) return this.#read.found;
     const found = readResponders(client, signal).catch((error: unknown) => {
       if (isRefusal(error)) return new Map<string, Responder>();
       this.#read = undefined;

@@ -164,4 +164,6 @@ test('drains at the same time share one list of Evictions, and a lost answer is 
   expect([one.get('u1')?.failed, other.get('u2')?.failed, lists]).toEqual([false, false, 1]);
   await read(5_001);
   expect(lists).toBe(2);
+  await read(-60 * MINUTE);
+  expect(lists).toBe(3);
 });

@@ -26,6 +26,7 @@ test.each<[title: string, times: number, kind: HealthWrite, afterMs: number, dam
   ['the fourth time: the delay has doubled twice', 3, 'unknown', 2_000, { until: later(4_000) }],
   ['many times: no more than a minute', 20, 'unknown', 0, { until: later(60_000) }],
   ['long after the last time: like the first time', 20, 'unknown', FLAPPING_WINDOW_MS, undefined],
+  ['many times, and the clock was set back', 20, 'unknown', -1, undefined],
   ['conditions of a machine that joins', 9, 'mirrored', 0, undefined],
   ['conditions that change all the time', 10, 'mirrored', 0, { until: later(1_000) }],
   ['copied conditions do not count as changes of health', 9, 'mirrored', 0, undefined],
@@ -49,6 +50,7 @@ test.each<[title: string, texts: string, afterMs: number, until: Date | undefine
   ['a report that was written many times: no more than a minute', 'A'.repeat(30), 0, later(60_000)],
   ['a report that was written three times', 'AAA', 0, undefined],
   ['a report of this process between the others', 'AAAABA', 0, undefined],
+  ['a report that was written many times before the clock was set back', 'A'.repeat(30), -1, undefined],
   ['a report that was written many times, long ago', 'A'.repeat(30), FLAPPING_WINDOW_MS, undefined],
 ])('the delay of %s', (_title, texts, afterMs, until) => {
   const reported = [...texts].reduce<Reported | undefined>((seen, text) => reportedAgain(seen, text, NOON), undefined);

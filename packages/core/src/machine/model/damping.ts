@@ -69,5 +69,8 @@ export function reportedAgain(reported: Reported | undefined, text: string, now:
   return { text, repeats: isRepeat ? reported.repeats + 1 : 0, at: now };
 }
 
-const isOver = ({ at }: { readonly at: Date }, now: Date): boolean =>
-  now.getTime() - at.getTime() >= FLAPPING_WINDOW_MS;
+/** A time in the future shows that the clock was set back, so the earlier writes no longer count. */
+function isOver({ at }: { readonly at: Date }, now: Date): boolean {
+  const ageMs = now.getTime() - at.getTime();
+  return ageMs < 0 || ageMs >= FLAPPING_WINDOW_MS;
+}
