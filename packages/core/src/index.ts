@@ -21,6 +21,7 @@ export {
   expiringMarks,
   hashSuffix,
   isComplete,
+  keptInPause,
   type Limits,
   limitsOf,
   type NodeMarks,

@@ -3,7 +3,7 @@ export { type Violation, validateSet } from '../objects/violations.ts';
 export { reportedCanaryPods } from '../rollout/canary-pods.ts';
 export { previousRevision, revisionOf, type Sets, splitSets } from '../rollout/revisions.ts';
 export { isComplete } from '../rollout/rollout-completion.ts';
-export { notedNames } from '../rollout/rollout-gate.ts';
+export { keptInPause, notedNames } from '../rollout/rollout-gate.ts';
 export { hashSuffix, sameTemplate, templateHash } from '../rollout/template-hash.ts';
 export { stopsOnFailedUpdate } from '../settings/failed-updates.ts';
 export type { DeploymentOptions } from './execution.ts';

@@ -11,6 +11,7 @@ import { resolveIntOrPercent } from '../objects/limits.ts';
 import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
+import type { Sets } from './revisions.ts';
 
 /** The settings from the rollout annotations. All settings are off by default. */
 export interface RolloutSettings {
@@ -254,6 +255,20 @@ export const keptFailures = (
   gate: Gate | undefined,
 ): { readonly keeps?: { readonly until: Date | undefined } } =>
   spec.paused === true && gate !== undefined ? { keeps: { until: gate.opensAt } } : {};
+
+/** Returns the time until which mcm keeps failed machines of the current set during a pause. */
+export function keptInPause(
+  deployment: MachineDeployment,
+  { current, old }: Sets,
+  machinesOf: (set: MachineSet) => readonly Machine[],
+  now: Date,
+): ReturnType<typeof keptFailures> {
+  if (deployment.spec.paused !== true) return {};
+  const rolling = old.some((set) => (set.spec.replicas ?? 0) > 0 || machinesOf(set).length > 0);
+  const machines = current ? machinesOf(current) : [];
+  const rolloutSettings = rolloutSettingsOf(deployment);
+  return keptFailures(deployment, closedGate({ deployment, rolloutSettings, current, machines, old, rolling, now }));
+}
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 

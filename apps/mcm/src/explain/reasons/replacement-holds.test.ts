@@ -87,9 +87,9 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
     'MachineSet s has the label node.machine.sapcloud.io/scale-up-disabled',
   ],
   [
-    'a paused rollout',
-    { deployment: paused, set: set() },
-    'the rollout is paused, and the new MachineSet never had all its machines',
+    'a paused rollout with a template that is not proven',
+    { deployment: paused, set: set(), keepsFailed: true },
+    'the rollout is paused, and the new template is not proven',
   ],
   ['a request to preserve it', { set: set(), node: kept }, 'the machine is preserved'],
   [
@@ -112,7 +112,18 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   expect(replacementHolds(sick, context)).toEqual([holds]);
 });
 
-test('explain reads and prints the reasons against a replacement', async () => {
+test('a pause alone does not prevent a replacement', () => {
+  expect(replacementHolds(sick, { deployment: paused, set: set() })).toEqual([]);
+});
+
+test.each([
+  [
+    'with a canary',
+    { 'rollout.machine.sapcloud.io/canary': '1' },
+    'the machine may be Failed, but mcm does not replace the machine while the rollout is paused, and the new template is not proven',
+  ],
+  ['without a canary', {}, 'the machine may be Failed and replaced'],
+])('explain reads and prints the reasons against a replacement %s', async (_title, annotations, then) => {
   const clock = new VirtualClock({ start: NOW });
   const plane = await startControlPlane({ clock, crds, controllers: false });
   const client = createClient({
@@ -135,8 +146,21 @@ test('explain reads and prints the reasons against a replacement', async () => {
   };
   await create(client.resource(machineClasses, NS), body);
   const deployment = await create(client.resource(machineDeployments, NS), {
-    metadata: { name: 'pool', namespace: NS },
+    metadata: { name: 'pool', namespace: NS, annotations },
     spec: { replicas: 1, selector, template, paused: true },
+  });
+  await create(client.resource(machineSets, NS), {
+    metadata: {
+      name: 'pool-old',
+      namespace: NS,
+      labels: { app: 'a' },
+      ownerReferences: owner('MachineDeployment', deployment),
+    },
+    spec: {
+      replicas: 1,
+      selector,
+      template: { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } },
+    },
   });
   const owned = await create(client.resource(machineSets, NS), {
     metadata: {
@@ -158,7 +182,5 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const target = { client, target: client, namespace: NS, name: 'm', clock, random: seededRandom(1), signal };
   const explanation = await explainMachine(target);
   await plane.close();
-  expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'the machine may be Failed, but mcm does not replace the machine while the rollout is paused, and the new MachineSet never had all its machines',
-  );
+  expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(then);
 });

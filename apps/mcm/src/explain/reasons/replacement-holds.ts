@@ -17,12 +17,14 @@ import {
   effectiveValue,
   type Guards,
   guardsOf,
+  keptInPause,
   replacementGroup,
   replacementLimit,
   type SafeguardSettings,
+  splitSets,
   stopsOnFailedUpdate,
 } from '@mcm/core';
-import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
+import { controllerOf, ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
 import { KEPT_UPDATE } from './brief.ts';
 
@@ -30,6 +32,8 @@ import { KEPT_UPDATE } from './brief.ts';
 export interface ReplacementContext {
   readonly set?: MachineSet | undefined;
   readonly deployment?: MachineDeployment | undefined;
+  /** Whether the rollout is paused and keeps the failed machines of the set, because its template is not proven. */
+  readonly keepsFailed?: boolean | undefined;
   readonly fleet?: readonly Machine[] | undefined;
   readonly guards?: Guards | undefined;
   readonly node?: Node | undefined;
@@ -43,7 +47,7 @@ export function replacementHolds(machine: Machine, context: ReplacementContext):
   return [...own, ...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
 }
 
-function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
+function ofOwners({ set, deployment, keepsFailed }: ReplacementContext): readonly string[] {
   if (deployment?.metadata.deletionTimestamp) return ['the MachineDeployment is being deleted'];
   if (!set) return [];
   const { name, deletionTimestamp, labels } = set.metadata;
@@ -53,7 +57,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
     ...(labels?.[Labels.ScaleUpDisabled] === undefined
       ? []
       : [`MachineSet ${name} has the label ${Labels.ScaleUpDisabled}`]),
-    ...(deployment?.spec.paused ? ['the rollout is paused, and the new MachineSet never had all its machines'] : []),
+    ...(keepsFailed ? ['the rollout is paused, and the new template is not proven'] : []),
   ];
 }
 
@@ -93,6 +97,24 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
   ];
 }
 
+interface PausedRollout {
+  readonly set: MachineSet | null | undefined;
+  readonly deployment: MachineDeployment | null | undefined;
+  readonly sets: readonly MachineSet[] | undefined;
+  readonly fleet: readonly Machine[] | undefined;
+}
+
+function keepsFailed({ set, deployment, sets, fleet }: PausedRollout, settings: SafeguardSettings, now: Date): boolean {
+  if (!set || !deployment || !sets || !fleet || !settings.rolloutAnnotations) return false;
+  const isOwned =
+    (by: { readonly metadata: { readonly uid: string } }) =>
+    (one: Machine | MachineSet): boolean =>
+      controllerOf(one)?.uid === by.metadata.uid;
+  const split = splitSets(deployment, sets.filter(isOwned(deployment)));
+  if (split.current?.metadata.uid !== set.metadata.uid) return false;
+  return keptInPause(deployment, split, (one) => fleet.filter(isOwned(one)), now).keeps !== undefined;
+}
+
 interface Target {
   readonly client: KubeClient;
   readonly target: KubeClient;
@@ -118,9 +140,11 @@ export async function readReplacementContext(
   const above = set?.metadata.ownerReferences?.find(({ controller }) => controller);
   const deployments = client.resource<MachineDeployment>(machineDeployments, namespace);
   const deployment = above && (await ifAllowed(ignoreNotFound(deployments.get(above.name)), unread));
+  const siblings = deployment?.spec.paused ? await ifAllowed(sets.list(), unread) : undefined;
   return {
     set: set ?? undefined,
     deployment: deployment ?? undefined,
+    keepsFailed: keepsFailed({ set, deployment, sets: siblings?.items, fleet: fleet?.items }, settings, now),
     fleet: fleet ? fleet.items : undefined,
     guards:
       fleet && classes ? guardsOf({ machines: fleet.items, classes: classes.items, nodes }, settings, now) : undefined,

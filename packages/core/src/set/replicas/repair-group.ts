@@ -1,6 +1,5 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
-import type { BudgetSet } from '../../disruption/budget.ts';
 import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf } from '../../disruption/safeguards.ts';
 import { limitsOf } from '../../objects/limits.ts';
@@ -8,9 +7,9 @@ import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import type { NodeAnnotations } from '../../objects/preservation.ts';
 import { postponementOf } from '../../rollout/postponement.ts';
-import { type Sets, splitSets } from '../../rollout/revisions.ts';
+import { splitSets } from '../../rollout/revisions.ts';
 import { isLastRolloutComplete } from '../../rollout/rollout-completion.ts';
-import { closedGate, keptFailures, rolloutSettingsOf } from '../../rollout/rollout-gate.ts';
+import { keptInPause } from '../../rollout/rollout-gate.ts';
 
 export interface SetMemory {
   readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
@@ -74,7 +73,9 @@ export class RepairGroups {
       current: current && account(current),
       old: old.map(account),
       leaving: disruptions.isLeaving,
-      ...(deployment ? this.#keptOf(deployment, { current, old }, account, now) : {}),
+      ...(deployment && safeguards.settings.rolloutAnnotations
+        ? keptInPause(deployment, { current, old }, (one) => account(one).machines, now)
+        : {}),
       unsettled: siblings.some((one) => disruptions.isShrinking(one)),
       selected: deployment?.spec.strategy?.type === 'InPlaceUpdate' ? this.#isSelected : undefined,
       limit: safeguards.settings.maxUnhealthyReplacements,
@@ -82,25 +83,6 @@ export class RepairGroups {
       nodeAnnotations: this.nodeAnnotations,
       now,
     });
-  }
-
-  /**
-   * Returns the time until which mcm keeps failed machines of the current set. The deployment controller uses the same
-   * time.
-   */
-  #keptOf(
-    deployment: MachineDeployment,
-    { current, old }: Sets,
-    account: (set: MachineSet) => BudgetSet,
-    now: Date,
-  ): ReturnType<typeof keptFailures> {
-    const { settings } = this.#context.safeguards;
-    if (deployment.spec.paused !== true || !settings.rolloutAnnotations) return {};
-    const rolling = old.map(account).some(({ replicas, machines }) => replicas > 0 || machines.length > 0);
-    const machines = current ? account(current).machines : [];
-    const rolloutSettings = rolloutSettingsOf(deployment);
-    const gate = closedGate({ deployment, rolloutSettings, current, machines, old, rolling, now });
-    return keptFailures(deployment, gate);
   }
 
   /**
