@@ -2,7 +2,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { createClient, events, KubeError, pods, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { ensureNamespace } from './namespace.ts';
-import { untilReady } from './ready.ts';
+import { hasPods, untilReady } from './ready.ts';
 
 const { signal } = new AbortController();
 
@@ -145,4 +145,11 @@ test('during an upgrade, available old pods do not hide that new pods are missin
   const { clock, waiting } = await deployed(waitingFor('ImagePullBackOff', 'no such image'), old);
   await clock.advance(60_000);
   expect((await waiting)[0]).toBe('deployment/mcm: 1 of 1 pods are available, and only 0 of 1 pods are updated');
+});
+
+test.each([
+  [[{ kind: 'ClusterRole' }, { kind: 'Deployment' }], true],
+  [[{ kind: 'ClusterRole' }, {}], false],
+])('only workloads create pods: %j', (objects, creates) => {
+  expect(hasPods(objects)).toBe(creates);
 });

@@ -36,6 +36,10 @@ const PLURALS: Readonly<Record<string, string>> = {
   DaemonSet: 'daemonsets',
 };
 
+/** Returns true if one of the objects creates pods. */
+export const hasPods = (objects: readonly object[]): boolean =>
+  objects.some((one) => 'kind' in one && typeof one.kind === 'string' && one.kind in PLURALS);
+
 export interface ReadyOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;

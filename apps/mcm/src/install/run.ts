@@ -20,7 +20,7 @@ import {
   separated,
 } from './objects/settings.ts';
 import { type PodFlags, withPodOptions } from './pod-options.ts';
-import { untilReady } from './ready.ts';
+import { hasPods, untilReady } from './ready.ts';
 
 export type InstallFlags = ClusterFlags &
   PodFlags & {
@@ -161,6 +161,9 @@ export async function install(
           ...reasons,
         ].join('\n'),
       );
-    tell({ ready: true }, 'all pods are ready');
+    tell(
+      { ready: true },
+      hasPods(objects) ? 'all pods are ready' : 'all objects are applied; none of them creates pods',
+    );
   });
 }

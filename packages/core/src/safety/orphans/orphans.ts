@@ -38,6 +38,8 @@ const REPORTED_AFTER_FAILURES = 3;
  * The maximum number of deletions of VMs at the same time. A deletion that ignores its abort signal no longer counts.
  */
 const DELETIONS_AT_ONCE = 10;
+/** The maximum number of provider IDs in one log line. */
+const MOST_LOGGED = 20;
 
 /** mcm keeps an orphaned VM without a Node object for this time, so that an operator can restart its kubelet. */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
@@ -244,12 +246,13 @@ export class OrphanCollector {
     this.#findRestore(ours, withoutMachine, recorders);
     const { suspects, released } = await withoutKept(this.#o, machineClass, withoutMachine, listing, now);
     state.released = released;
-    const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
+    const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId));
     state.firstSeen = new Map(
       suspects.map(({ providerId }) => [providerId, state.firstSeen.get(providerId) ?? now] as const),
     );
-    if (fresh > 0) {
-      const fields = { class: machineClass.metadata.name, count: fresh };
+    if (fresh.length > 0) {
+      const vms = fresh.slice(0, MOST_LOGGED).map(({ providerId }) => providerId);
+      const fields = { class: machineClass.metadata.name, count: fresh.length, vms };
       log.info('Orphan VMs found; checking the VMs again before their deletion', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
