@@ -118,7 +118,7 @@ export {
   clusterApiSecretOf,
   isPausedCluster,
 } from './fleet/discovery/source-kinds.ts';
-export { type FleetSourceFlag, fleetFlags, fleetSourceOf } from './fleet/flags.ts';
+export { FLEET_SECRET, type FleetSourceFlag, fleetFlags, fleetSourceOf } from './fleet/flags.ts';
 export { registerCacheSize } from './fleet/hand-over.ts';
 export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';

@@ -178,6 +178,12 @@ test('the kubeconfig of a cluster comes from its Secret in the seed', async () =
     namespace: 'c1',
     inSeed: true,
   });
+  await client.resource(secrets, 'c1').create({ metadata: { name: 'own' }, stringData: { value: config({}) } });
+  await create('machine-controller-manager-fleet-0', 'a', { 'fleet-namespaces': 'x', 'fleet-secret': 'own' });
+  const { config: own } = await memberConfig(client, 'c1', 'default');
+  expect(own).toMatchObject({ server: 'https://c1.example' });
+  expect(await own.authorization?.()).toBeUndefined();
+  await client.resource(leases, 'default').delete('machine-controller-manager-fleet-0');
   // An author of a kubeconfig Secret must not be able to run programs on the computer of the user.
   const body = { stringData: { kubeconfig: config({ exec: { apiVersion: 'v1', command: 'x' } }) } };
   await client.resource(secrets, 'c1').patch('fleet-kubeconfig', { type: 'merge', body });

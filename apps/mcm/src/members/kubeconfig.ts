@@ -6,6 +6,7 @@ import {
   type ClusterConfig,
   clusterApiSecretOf,
   errorText,
+  FLEET_SECRET,
   FleetSourceLabels,
   findServedKind,
   isForbidden,
@@ -19,9 +20,6 @@ import {
 import { UserError } from '../command/errors.ts';
 import { reportedSource } from './source.ts';
 import { clusterNamed, clustersWith } from './source-objects.ts';
-
-/** The default of the flag `--fleet-secret` of the controllers. */
-const FLEET_SECRET = 'fleet-kubeconfig';
 
 /** One cluster of a fleet. */
 export interface MemberConfig {
@@ -97,7 +95,7 @@ export async function memberConfig(seed: KubeClient, cluster: string, home: stri
     return secretConfig(seed, found.metadata.namespace ?? '', clusterApiSecretOf(found), [CLUSTER_API_KEY]);
   }
   try {
-    return await secretConfig(seed, cluster, FLEET_SECRET, ['kubeconfig', 'value']);
+    return await secretConfig(seed, cluster, source?.secret ?? FLEET_SECRET, ['kubeconfig', 'value']);
   } catch (error) {
     const found = source === undefined && error instanceof UserError ? await clusterIn(seed, cluster) : undefined;
     if (found === undefined) throw error;

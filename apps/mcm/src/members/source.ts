@@ -10,6 +10,8 @@ export interface FleetSource {
   readonly flag: Exclude<FleetSourceFlag, 'fleet-folder'>;
   /** The label selector of the flag. */
   readonly selector: string;
+  /** The name of the Secrets with the kubeconfigs. If the fleet uses the default name, `secret` is undefined. */
+  readonly secret?: string;
 }
 
 /** The plural names of the objects that each flag selects, for messages. */
@@ -60,13 +62,17 @@ export async function readSource(
 
 function sourceOf(peers: readonly Peer[]): FleetSource | undefined {
   const renewedMs = ({ lease }: Peer): number => Date.parse(lease.spec?.renewTime ?? '') || 0;
-  for (const { lease } of peers.toSorted((a, b) => renewedMs(b) - renewedMs(a)))
-    for (const [flag, value] of Object.entries(fleetSourceOf(holderSettings(lease) ?? {}))) {
+  for (const { lease } of peers.toSorted((a, b) => renewedMs(b) - renewedMs(a))) {
+    const settings = holderSettings(lease) ?? {};
+    for (const [flag, value] of Object.entries(fleetSourceOf(settings))) {
       if (flag === 'fleet-folder')
         throw new UserError(
           `the fleet reads its clusters from the folder ${value} of its pods; select one cluster with --kubeconfig`,
         );
-      return { flag: flag as FleetSource['flag'], selector: value };
+      const { 'fleet-secret': secret } = settings;
+      const source = { flag: flag as FleetSource['flag'], selector: value };
+      return typeof secret === 'string' ? { ...source, secret } : source;
     }
+  }
   return undefined;
 }

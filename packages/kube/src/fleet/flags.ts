@@ -1,6 +1,9 @@
 import { hostname } from 'node:os';
 import { durationFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '../flags/flag.ts';
 
+/** The default of `--fleet-secret`. */
+export const FLEET_SECRET = 'fleet-kubeconfig';
+
 /** The flags of the fleet mode. */
 export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-namespaces': textFlag({
@@ -10,7 +13,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   }),
   'fleet-secret': textFlag({
     placeholder: '<name>',
-    default: 'fleet-kubeconfig',
+    default: FLEET_SECRET,
     help: 'name of the Secret in each namespace of --fleet-namespaces, with the kubeconfig under the key `kubeconfig` or `value`',
   }),
   'fleet-folder': textFlag({
@@ -87,6 +90,17 @@ export const fleetSourceOf = (values: Readonly<Record<string, unknown>>): Partia
       return typeof value === 'string' && value !== '' ? [[name, value]] : [];
     }),
   );
+
+/**
+ * Returns the settings in a peer Lease from which commands find the clusters of the fleet. The settings contain the name
+ * of the kubeconfig Secrets only if the name is not the default.
+ */
+export const announcedSource = (flags: FleetFlags): Readonly<Record<string, string>> => {
+  const { 'fleet-secret': secret } = flags;
+  const isOwn = flags['fleet-namespaces'] !== '' && secret !== FLEET_SECRET;
+  const source = fleetSourceOf(flags);
+  return isOwn ? { ...source, 'fleet-secret': secret } : source;
+};
 
 export const isFleet = (flags: FleetFlags): boolean => sourcesOf(flags).length > 0;
 

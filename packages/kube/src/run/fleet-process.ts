@@ -10,7 +10,7 @@ import { clusterApiDiscovery } from '../fleet/discovery/cluster-api.ts';
 import { clusterProfileDiscovery } from '../fleet/discovery/cluster-profiles.ts';
 import { folderDiscovery } from '../fleet/discovery/folder.ts';
 import { namespaceDiscovery } from '../fleet/discovery/namespaces.ts';
-import { type FleetFlags, fleetSourceOf, hasSeed, replicaOf } from '../fleet/flags.ts';
+import { announcedSource, type FleetFlags, hasSeed, replicaOf } from '../fleet/flags.ts';
 import { Fleet, type PeerCallbacks } from '../fleet/fleet.ts';
 import type { Discovery, Member } from '../fleet/member.ts';
 import { ClusterLabels, clustersText } from '../fleet/metrics/clusters-text.ts';
@@ -251,7 +251,7 @@ export class FleetProcess<F extends Flags> {
       namespace: flags.namespace,
       program: definition.name,
       self: { name: replicaOf(fleetFlags), weight: fleetFlags['fleet-weight'] },
-      source: fleetSourceOf(fleetFlags),
+      source: announcedSource(fleetFlags),
       identity,
       timings: {
         leaseMs: flags['leader-elect-lease-duration'],

@@ -2,6 +2,7 @@ import { rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
+import { holderSettings } from '../election/record.ts';
 import { events, namespaces, secrets } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { BEAT_MS, FleetRig, LEASE, type Replica } from './fleet-rig.testing.ts';
@@ -84,6 +85,28 @@ describe('a cluster without a usable kubeconfig', () => {
     await seed.resource(secrets, 'c9').create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
     await rig.clock.advance(10_000);
     expect(await a.states()).toEqual(['c1 serving', 'c9 serving']);
+  });
+});
+
+test('a replica records the name of the kubeconfig Secrets in its peer Lease, if the name is not the default', async () => {
+  await setUp(['c1']);
+  const seed = rig.admin('seed');
+  const recorded = async (replica: string) => {
+    const { items } = await seed.resource(leases, 'default').list();
+    const lease = items.find(({ metadata }) => metadata.name.endsWith(`-fleet-${replica}`));
+    return lease && holderSettings(lease);
+  };
+  const stringData = { kubeconfig: rig.kubeconfig('c1') };
+  await seed.resource(secrets, 'c1').create({ metadata: { name: 'own' }, stringData });
+  const a = await rig.replica('a');
+  const b = await rig.replica('b', ['--fleet-secret=own', '--fleet-weight=200']);
+  await rig.clock.advance(20_000);
+  expect([...(await a.states()), ...(await b.states())]).toContain('c1 serving');
+  expect(await recorded('a')).toEqual({ 'fleet-namespaces': 'fleet=yes', 'fleet-weight': 100 });
+  expect(await recorded('b')).toEqual({
+    'fleet-namespaces': 'fleet=yes',
+    'fleet-secret': 'own',
+    'fleet-weight': 200,
   });
 });
 
