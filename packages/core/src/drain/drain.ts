@@ -13,6 +13,7 @@ import {
   severalBlocker,
   undeletedBlocker,
   unseenBlocker,
+  unseenRulesBlocker,
 } from './model/blockers.ts';
 import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './model/budgets.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
@@ -65,7 +66,8 @@ const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
   const overdue = now >= o.forceAt;
-  if (o.unseen?.pods !== undefined && !o.forced) return planWithoutPods(o, o.unseen.pods);
+  if (o.unseen?.pods !== undefined && !o.forced) return planBlind(unseenBlocker(o.unseen.pods, [], o.forcedBy));
+  if (isWithoutRules(o)) return planBlind(unseenRulesBlocker(o.unseen?.rules ?? '', o.forcedBy));
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
   if (overdue && going.length > 0 && stopsEvictions(o)) return planStopped(o, going, now);
   const undrained = overdue && going.length > 0 ? o.policy : undefined;
@@ -105,12 +107,16 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * While mcm cannot read the pods, no timeout forces the drain, because the deletion of the VM could end running pods.
+ * Returns true if mcm must not evict pods, because the class that it cannot read may have hooks or drain rules for the
+ * pods.
  */
-const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
-  ...NOTHING,
-  blockers: [unseenBlocker(unseen, [], o.forcedBy)],
-});
+export const isWithoutRules = ({ unseen, forced }: DrainObservation): boolean => unseen?.rules !== undefined && !forced;
+
+/**
+ * While mcm cannot read the pods or the class, no timeout forces the drain, because the deletion of the VM could end
+ * running pods.
+ */
+const planBlind = (blocker: Blocker): DrainPlan => ({ ...NOTHING, blockers: [blocker] });
 
 /**
  * Returns true if mcm has no permission to read the volumes of the pod. mcm then cannot detect that the volumes are

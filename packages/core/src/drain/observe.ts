@@ -48,6 +48,8 @@ export interface ObserveDrainOptions {
   readonly choice?: PolicyChoice;
   readonly interrupted?: InterruptionTimes | undefined;
   readonly rules?: readonly DrainRule[];
+  /** The reason why the class of the machine cannot be read. */
+  readonly unseenRules?: string | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -84,7 +86,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     attachments: volumes.attachedTo(node, used),
     attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
     tracksVolumes: caches.attachments.refused?.code !== 404,
-    ...unseenOf(node, pods, caches, memory),
+    ...unseenOf(node, pods, options, memory),
     podsUnproven: caches.pods.proven ? undefined : true,
     requests: options.requests,
     memory,
@@ -148,11 +150,11 @@ function observePods(
   );
 }
 
-/** Returns the reasons why mcm cannot read pods or volumes. */
+/** Returns the reasons why mcm cannot read pods, volumes or drain rules. */
 function unseenOf(
   { status }: Node,
   pods: readonly DrainPod[],
-  caches: DrainCaches,
+  { caches, unseenRules: rules }: ObserveDrainOptions,
   { moves }: DrainMemory,
 ): Pick<DrainObservation, 'unseen'> {
   const mayHold =
@@ -165,8 +167,9 @@ function unseenOf(
   const unseen: UnseenByDrain = {
     pods: podsUnseen,
     volumes: volumes === '' ? undefined : volumes,
+    rules,
   };
-  return podsUnseen === undefined && volumes === '' ? {} : { unseen };
+  return podsUnseen === undefined && volumes === '' && rules === undefined ? {} : { unseen };
 }
 
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>

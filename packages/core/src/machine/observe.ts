@@ -6,13 +6,13 @@ import type { Caches } from '../cluster/caches.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from '../disruption/replacements.ts';
 import { vmStateOf } from '../disruption/vm-state.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
-import { observeDrain } from '../drain/observe.ts';
+import { type ObserveDrainOptions, observeDrain } from '../drain/observe.ts';
 import type { EvictionApi } from '../drain/requests/eviction-api.ts';
 import { type VolumePace, volumesMoving } from '../drain/volumes/volume-pace.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
-import { interruptionOf } from '../interruption/notice.ts';
+import { type Interruption, interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
 import { driftPolicyProblems } from '../node/drift.ts';
 import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
@@ -99,7 +99,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           now,
           healthDoubtedUntil: doubt?.until,
           requests: o.evictions.state(now),
-          rules: drainRulesOf(machine, machineClass).rules,
+          ...rulesOf(machine, machineClass, caches, interruption),
           choice,
           interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
         })
@@ -208,6 +208,17 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
   if (why === undefined) return undrainablePolicyOf(machine, machineClass);
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
+}
+
+/** If mcm cannot read the class, the drain waits, because the class may have hooks or drain rules for the pods. */
+function rulesOf(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  { classes }: Caches,
+  interruption: Interruption | undefined,
+): Pick<ObserveDrainOptions, 'rules' | 'unseenRules'> {
+  const { rules } = drainRulesOf(machine, machineClass);
+  return machineClass || interruption ? { rules } : { rules, unseenRules: refusalOf(classes) };
 }
 
 /** After the deletion of the VM has started, missing permissions no longer block the drain. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Machine, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import {
   events,
   type KubeObject,
@@ -128,6 +128,8 @@ const waits = (resource: string): string =>
 const RUNS = /^Running: /;
 const uncalled = (resource: string): RegExp =>
   new RegExp(`^Terminating: VM deletion failed due to - .*does not have the permission to list ${resource}`);
+const UNREAD_RULES =
+  /^Terminating: Drain failed due to - the hooks and drain rules of the class cannot be read: .* to list machineclasses/;
 const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
@@ -152,8 +154,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   machineclasses: {
     made: /^CrashLoopBackOff: .*does not have the permission to list machineclasses/,
-    plain: uncalled('machineclasses'),
-    full: uncalled('machineclasses'),
+    plain: UNREAD_RULES,
+    full: UNREAD_RULES,
   },
   machines: { made: /^new: $/, plain: RUNS, full: RUNS },
 };
@@ -244,6 +246,31 @@ test('a class that cannot be read may forbid force, so nothing is forced until i
   expect(pod?.metadata.deletionTimestamp).toBeUndefined();
   await allow(rig);
   await rig.until(async () => (await rig.machine('m')) === undefined, 60_000);
+});
+
+test.each([
+  ['a hook before the drain', Annotations.Hooks, 'before-drain backup backup-operator 30m Block'],
+  ['a rule that waits for the pod', Annotations.DrainRules, '[{"name": "jobs", "behavior": "WaitCompleted"}]'],
+])('a class that cannot be read may have %s, so no pod is evicted until it can be read', async (_what, key, text) => {
+  const rig = await start();
+  const client = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+  await client.patch('small', { type: 'merge', body: { metadata: { annotations: { [key]: text } } } });
+  await rig.createMachine('m');
+  await runs(rig, 'm');
+  await rig.createPod('a', 'm');
+  await rig.kill();
+  await allow(rig, 'machineclasses');
+  rig.start();
+  await rig.deleteMachine('m');
+  await rig.clock.advance(5 * 60_000);
+  const isLeaving = async () =>
+    (await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp !== undefined;
+  expect(await isLeaving()).toBe(false);
+  await allow(rig);
+  await rig.clock.advance(60_000);
+  expect(await isLeaving()).toBe(false);
+  await client.patch('small', { type: 'merge', body: { metadata: { annotations: { [key]: null } } } });
+  await rig.until(isLeaving, 60_000);
 });
 
 test('kinds that a server does not have are not awaited: budgets and VolumeAttachments', async () => {

@@ -49,6 +49,9 @@ export function heldBlocker(
   };
 }
 
+const unseenHint = (forcedBy: string): string =>
+  `apply the RBAC roles of this mcm version (docs/permissions.md); the label ${forcedBy} on the machine skips this check`;
+
 /**
  * Without permission to read volumes, mcm evicts no pods with volumes, because mcm cannot detect when the volumes are
  * detached.
@@ -61,8 +64,15 @@ export const unseenBlocker = (
   text: `the pods of the node cannot be read: ${unseen}`,
   failed: true,
   pods: pods.length > 0 ? pods.map(nameOf) : undefined,
-  hint: `apply the RBAC roles of this mcm version (docs/permissions.md); the label ${forcedBy} on the machine skips this check`,
+  hint: unseenHint(forcedBy),
   event: blocked('the pods of the node cannot be read'),
+});
+
+export const unseenRulesBlocker = (unseen: string, forcedBy = 'force-deletion=true'): Blocker => ({
+  text: `the hooks and drain rules of the class cannot be read: ${unseen}`,
+  failed: true,
+  hint: unseenHint(forcedBy),
+  event: blocked('the class cannot be read'),
 });
 
 /**

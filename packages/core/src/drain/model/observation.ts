@@ -140,6 +140,8 @@ export interface UnseenByDrain {
    * The reason why mcm cannot read claims, volumes or attachments. Set only if the node or its pods may have volumes.
    */
   readonly volumes?: string | undefined;
+  /** The reason why mcm cannot read the class of the machine, which may contain hooks and drain rules. */
+  readonly rules?: string | undefined;
 }
 
 /** The observed state of a node, from which a drain is planned. */

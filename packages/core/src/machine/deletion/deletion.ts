@@ -1,7 +1,7 @@
 import { Annotations, counted, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { breakerBlock } from '../../blocked/causes.ts';
-import { type DrainPlan, planDrain } from '../../drain/drain.ts';
+import { type DrainPlan, isWithoutRules, planDrain } from '../../drain/drain.ts';
 import type { DrainObservation } from '../../drain/model/observation.ts';
 import { verdictOf } from '../../drain/model/pod-filters.ts';
 import type { MachineError } from '../../driver/contract/errors.ts';
@@ -244,7 +244,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const drain = planDrain(o.drain, now);
   const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
   const skip = drain.forced && o.drain.memory.cordonFailed;
-  if (!skip && (!o.node.spec.unschedulable || !terminating)) {
+  if (!skip && !isWithoutRules(o.drain) && (!o.node.spec.unschedulable || !terminating)) {
     const { forced: tolerant } = drain;
     return act('cordoning the Node', {
       do: 'cordon',
