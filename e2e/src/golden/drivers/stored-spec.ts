@@ -3,7 +3,7 @@ const TOKEN = /"(?:\\.|[^"\\])*"|-?\d[^\s,\]}]*|true|false|null|[{}[\]:,]/g;
 const isNumber = (token: string): boolean => /^-?\d/.test(token);
 const typeOf = (token = ''): string => (isNumber(token) ? 'number' : token.startsWith('"') ? 'string' : token);
 
-/** If an object repeats a key, Go uses the last value of these types. Go merges objects, and ignores `null`. */
+/** The JSON types for which Go uses the last value of a repeated key. Go merges objects, and ignores `null`. */
 const REPLACED = new Set(['number', 'string', 'true', 'false']);
 
 /** Returns the numbers that the API server stores in another form, such as 1e2 as 100. */

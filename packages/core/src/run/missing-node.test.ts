@@ -13,8 +13,8 @@ test('a deletion sends few requests for a Node that only an outdated cache conta
       if (!missing || request.method !== 'PATCH' || !request.path.startsWith('/api/v1/nodes/'))
         return transport(request);
       refused += 1;
-      // If the controller sends requests without a pause, the virtual time never advances, so the test stops the
-      // refusal.
+      // A controller that repeats the request without a pause stops the virtual clock. After 100 refusals, the API
+      // server accepts the request, so the test ends.
       if (refused > 100) missing = false;
       return Promise.resolve(new Response('{"kind":"Status","code":404,"reason":"NotFound"}', { status: 404 }));
     };

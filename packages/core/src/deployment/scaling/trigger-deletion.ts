@@ -67,8 +67,8 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
  * second (ODD-8).
  * @param machines the machines of the deployment by name; mcm removes other names from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns a time in milliseconds since 1970. Names up to this time belong to an earlier scale-down of
- * the machine's set.
+ * @param coveredFor Returns a time in milliseconds since 1970. An entry with an earlier time belongs to an earlier
+ * scale-down of the machine's set.
  */
 export function planTriggers(
   deployment: MachineDeployment,

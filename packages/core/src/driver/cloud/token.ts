@@ -40,7 +40,7 @@ export interface TokenQuestion<T> {
 
 const TOLERATED_SKEW_MS = 240_000;
 
-/** The parameters of a text request to a metadata server, for example for the name of a role. */
+/** The parameters of a request for which a metadata server responds with a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
   readonly method?: string;
 };

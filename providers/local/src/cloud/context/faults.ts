@@ -149,7 +149,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
     error: {
       code,
       status: status ?? known ?? 500,
-      message: message ?? `${code} was requested for this operation (${rule.id}).`,
+      message: message ?? `The fault ${rule.id} simulates ${code} for this operation.`,
       retryAfterSeconds,
     },
   };
