@@ -84,10 +84,7 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/machine/calls/perform.ts`,
     M,
     ['{ labels: { [Labels.Node]: nodeName } }', "{ labels: { [Labels.Node]: 'another' } }"],
-    [
-      "if (action.call === 'delete' && (await this.#nodes.findsMissed(scope))) return;",
-      "if (action.call === 'delete') return;",
-    ],
+    ["if (call === 'delete' && (await this.#nodes.findsMissed(scope))) return;", "if (call === 'delete') return;"],
   ),
   ...of(
     'finalizers',
@@ -189,7 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
       "if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;",
       'if (o) return undefined;',
     ],
-    ['if (!skip && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
+    ['if (!skip && !isWithoutRules(o.drain) && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
   ),
   ...of('drain', `${CORE}/machine/model/pod-actions.ts`, M, ['if (plan.evict.length > 0) {', 'if (!o) {']),
   ...of('drain', `${CORE}/settings/conditions.ts`, M, [
@@ -246,7 +243,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['sick', 'machines'],
     ['if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {', 'if (!o) {'],
     ['if (o.doubt) {', 'if (!o) {'],
-    ["if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);", ''],
+    ['return runs ? sick(o, base, now) : undefined;', 'return undefined;'],
   ),
   ...of(
     'freeze',
